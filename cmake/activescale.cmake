@@ -1,0 +1,41 @@
+# Helpers that keep a module's CMakeLists.txt at a few lines.
+
+# Compiler settings of all own code; generated code does not use it.
+add_library(activescale_options INTERFACE)
+target_compile_options(activescale_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
+  -Wformat=2 -Wimplicit-fallthrough -Wsuggest-override
+  -fstack-protector-strong
+  $<$<BOOL:${ACTIVESCALE_WERROR}>:-Werror>)
+target_compile_definitions(activescale_options INTERFACE _GLIBCXX_ASSERTIONS)
+target_link_options(activescale_options INTERFACE -Wl,-z,relro,-z,now)
+if(ACTIVESCALE_SANITIZE)
+  add_compile_options(-fsanitize=${ACTIVESCALE_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${ACTIVESCALE_SANITIZE})
+else()
+  target_compile_definitions(activescale_options INTERFACE
+    $<$<CONFIG:Release,RelWithDebInfo>:_FORTIFY_SOURCE=2>)
+endif()
+
+# activescale_module(NAME SOURCES ... [DEPS ...] [PRIVATE_DEPS ...])
+# A static library `activescale_NAME`. DEPS are visible in its headers, PRIVATE_DEPS are not.
+function(activescale_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(activescale_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(activescale_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(activescale_${name}
+    PUBLIC ${ARG_DEPS}
+    PRIVATE activescale_options ${ARG_PRIVATE_DEPS})
+endfunction()
+
+# activescale_test(NAME SOURCES ... [DEPS ...] [LABELS ...])
+# A GoogleTest binary `NAME_test`, one a module (two where gRPC keeps part of it from the thread
+# sanitizer), run as one ctest test.
+function(activescale_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  add_executable(${name}_test ${ARG_SOURCES})
+  target_link_libraries(${name}_test PRIVATE
+    activescale_options ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name}_test COMMAND ${name}_test)
+  set_tests_properties(${name}_test PROPERTIES LABELS "unit;${ARG_LABELS}" TIMEOUT 300)
+endfunction()
