@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "metric/labels.h"
+#include "metric/pod_key.h"
+#include "metric/selector.h"
+
+namespace activescale::kube {
+
+/// An object whose pods are meant, by resource as the API's path has it: {"deployments.apps",
+/// "web"}, {"services", "web"}. The core group has no suffix.
+struct WorkloadRef {
+  std::string resource;
+  std::string name;
+};
+
+/// Which pods a selector or a workload means. It is the authority on what exists; the store knows
+/// only what was pushed. Threads: any; answers come from memory.
+class PodIndex {
+ public:
+  virtual ~PodIndex() = default;
+
+  /// Pods of `ns` that match, in order of name. An empty answer means that there are none.
+  /// Errors: kUnavailable while the first list is not complete.
+  [[nodiscard]] virtual base::Result<std::vector<metric::PodKey>> Select(
+      std::string_view ns, const metric::Selector& selector) const = 0;
+
+  /// Whether the pod exists. Errors: as Select.
+  [[nodiscard]] virtual base::Result<bool> Contains(metric::PodKeyView pod) const = 0;
+
+  /// Pods of a workload, in order of name. Errors: kNotFound if the workload is not known,
+  /// kUnavailable as Select (also while the objects that lead to it are first read).
+  [[nodiscard]] virtual base::Result<std::vector<metric::PodKey>> PodsOf(
+      std::string_view ns, const WorkloadRef& workload) const = 0;
+};
+
+}  // namespace activescale::kube
