@@ -1,0 +1,97 @@
+# The parts of `./dev test`, sourced by it. A part is a function `part_NAME`; what it writes to its
+# results folder ($RESULTS) is counted by tools/test_results.py:
+#   *.xml     JUnit files of GoogleTest, ctest or pytest
+#   checks    lines "passed NAME" or "failed NAME" of checks that are no test framework's
+# A part that fails without a failed test, or runs nothing, counts as one failure.
+# shellcheck shell=bash
+
+TEST_PARTS=(lint release asan tsan envoy)
+
+# check NAME COMMAND...: runs one check of a part and notes its result.
+check() {
+  local name=$1 result=passed
+  shift
+  logged "$name" "$@" || result=failed
+  echo "$result $name" >>"$RESULTS/checks"
+  [[ $result == passed ]]
+}
+
+run_parts() {
+  local parts=("$@") part start status log_dir=$CACHE/results
+  ((${#parts[@]} > 0)) || parts=("${TEST_PARTS[@]}")
+  for part in "${parts[@]}"; do
+    declare -F "part_$part" >/dev/null || {
+      say "no test part '$part'; there are: ${TEST_PARTS[*]}"
+      return 2
+    }
+  done
+  rm -rf "$log_dir"
+  for part in "${parts[@]}"; do
+    export RESULTS=$log_dir/$part
+    mkdir -p "$RESULTS"
+    start=$SECONDS status=0
+    say "test part: $part"
+    "part_$part" || status=$?
+    echo "$status $((SECONDS - start))" >"$RESULTS/outcome"
+  done
+  python3 tools/test_results.py "$log_dir" "${parts[@]}"
+}
+
+# unit_tests PRESET CTEST-ARGS...: builds a preset and runs its unit tests.
+unit_tests() {
+  local preset=$1
+  shift
+  build "$preset" || return
+  export GTEST_OUTPUT=xml:$RESULTS/ GTEST_COLOR=no
+  logged "unit-$preset" "${TEST_LAUNCHER[@]}" ctest --test-dir "build/$preset" \
+    --output-on-failure --no-tests=error --output-junit "$RESULTS/ctest.xml" "$@"
+}
+TEST_LAUNCHER=()
+
+part_release() { unit_tests release -j 2; }
+
+part_asan() {
+  export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+  export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+  unit_tests asan -j 2
+}
+
+# Debian's gRPC and Abseil are not instrumented, so what passes through them looks like a race; the
+# suppressions name those libraries only. Without address randomization because g++ 12's runtime
+# refuses the memory layouts of newer kernels.
+part_tsan() {
+  export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=$ROOT/tools/tsan.supp
+  local TEST_LAUNCHER=(setarch -R)
+  unit_tests tsan
+}
+
+part_envoy() {
+  build release || return
+  logged envoy python -m pytest tests --ignore=tests/e2e -q --junitxml="$RESULTS/pytest.xml"
+}
+
+part_lint() {
+  local status=0 scripts files
+  check configure-for-lint cmake --preset release || return
+  check generated-sources cmake --build --preset release --target generated_sources || status=1
+  check layers python tools/check_layers.py || status=1
+  check tools-tests python -m pytest tools -q || status=1
+  mapfile -t files < <(own_files '*.cc' '*.h' '*.proto')
+  check clang-format clang-format-19 --dry-run --Werror "${files[@]}" || status=1
+  mapfile -t scripts < <(own_files dev .ci/run '*.sh' bench/run tests/e2e/run |
+    xargs -r grep -lE '^#!.*bash|shellcheck shell=bash')
+  check shellcheck shellcheck -x "${scripts[@]}" || status=1
+  check ruff-format ruff format --check --quiet . || status=1
+  check ruff ruff check --quiet . || status=1
+  check gofmt gofmt_is_clean || status=1
+  check clang-tidy python tools/tidy.py build/release || status=1
+  return "$status"
+}
+
+gofmt_is_clean() {
+  local go unformatted
+  mapfile -t go < <(own_files '*.go')
+  ((${#go[@]} == 0)) && return 0
+  unformatted=$(gofmt -l "${go[@]}") || return
+  [[ -z $unformatted ]] || { echo "not formatted: $unformatted"; return 1; }
+}
