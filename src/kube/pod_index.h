@@ -19,6 +19,15 @@ struct WorkloadRef {
   std::string name;
 };
 
+/// One pod of a workload.
+struct WorkloadPod {
+  metric::PodKey key;
+  /// Not Ready yet, or Ready for less than the metric TTL: without telemetry it may be taken as
+  /// idle in a sum over the workload. A pod that is expected to push and does not makes such a sum
+  /// unknown. False where readiness is not known (pods from Envoy's node metadata).
+  bool starting = false;
+};
+
 /// Which pods a selector or a workload means. It is the authority on what exists; the store knows
 /// only what was pushed. Threads: any; answers come from memory.
 class PodIndex {
@@ -35,7 +44,7 @@ class PodIndex {
 
   /// Pods of a workload, in order of name. Errors: kNotFound if the workload is not known,
   /// kUnavailable as Select (also while the objects that lead to it are first read).
-  [[nodiscard]] virtual base::Result<std::vector<metric::PodKey>> PodsOf(
+  [[nodiscard]] virtual base::Result<std::vector<WorkloadPod>> PodsOf(
       std::string_view ns, const WorkloadRef& workload) const = 0;
 };
 
