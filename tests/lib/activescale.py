@@ -80,7 +80,7 @@ class Activescale(Process):
             client.close()
 
     def metric(self, name: str, **labels: str) -> float:
-        """Sum of the series of one of our own metrics that have these labels; 0 if there is none."""
+        """Sum of the series of one of our own metrics with these labels; 0 if there is none."""
         total = 0.0
         for line in self.health("/metrics").body.decode().splitlines():
             series, _, value = line.rpartition(" ")
