@@ -18,7 +18,11 @@ ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache" / "tidy"
 CLANG_TIDY = "clang-tidy-19"
 # clang checks the lock annotations of base/mutex.h; g++ ignores them.
-EXTRA_ARGS = ["--extra-arg=-Wthread-safety", "--extra-arg=-Wno-unknown-warning-option"]
+# libstdc++ uses functions of its own that it deprecated.
+EXTRA_ARGS = [
+    f"--extra-arg=-W{flag}"
+    for flag in ("thread-safety", "no-unknown-warning-option", "no-deprecated-declarations")
+]
 FOLDERS = ("src/", "bench/", "tests/")
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
