@@ -4,7 +4,7 @@
 add_library(activescale_options INTERFACE)
 target_compile_options(activescale_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
-  -Wformat=2 -Wimplicit-fallthrough -Wsuggest-override
+  -Wformat=2 -Wimplicit-fallthrough -Wsuggest-override -Wno-missing-field-initializers
   -fstack-protector-strong
   $<$<BOOL:${ACTIVESCALE_WERROR}>:-Werror>)
 target_compile_definitions(activescale_options INTERFACE _GLIBCXX_ASSERTIONS)

@@ -76,7 +76,7 @@ part_lint() {
   check configure-for-lint cmake --preset release || return
   check generated-sources cmake --build --preset release --target generated_sources || status=1
   check layers python tools/check_layers.py || status=1
-  check tools-tests python -m pytest tools -q || status=1
+  check tools-tests python -m pytest tools bench -q || status=1
   mapfile -t files < <(own_files '*.cc' '*.h' '*.proto')
   check clang-format clang-format-19 --dry-run --Werror "${files[@]}" || status=1
   mapfile -t scripts < <(own_files dev .ci/run '*.sh' bench/run tests/e2e/run |
