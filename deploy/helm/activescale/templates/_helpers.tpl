@@ -1,0 +1,32 @@
+{{- define "activescale.name" -}}
+{{- default .Release.Name .Values.nameOverride | trunc 52 | trimSuffix "-" -}}
+{{- end }}
+
+{{- define "activescale.serviceAccount" -}}
+{{- default (include "activescale.name" .) .Values.serviceAccount.name -}}
+{{- end }}
+
+{{- define "activescale.selector" -}}
+app: {{ include "activescale.name" . }}
+{{- end }}
+
+{{- define "activescale.labels" -}}
+{{ include "activescale.selector" . }}
+app.kubernetes.io/name: activescale
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "activescale.check" -}}
+{{- if and (gt (int .Values.replicas) 1) (not .Values.redis.address) }}
+{{- fail "replicas > 1 needs a shared store: set redis.address, or keep one replica" }}
+{{- end }}
+{{- if not (has .Values.certificates.mode (list "self" "cert-manager" "existing")) }}
+{{- fail "certificates.mode is self, cert-manager or existing" }}
+{{- end }}
+{{- if and (eq .Values.certificates.mode "existing") (not .Values.certificates.existingSecret) }}
+{{- fail "certificates.mode=existing needs certificates.existingSecret" }}
+{{- end }}
+{{- end }}
