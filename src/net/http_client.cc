@@ -61,6 +61,10 @@ class HttpClient::Loop {
   bool Post(std::move_only_function<void()>& run);
   void Run();
   void Stop();
+  bool stopped() {
+    base::MutexLock lock(mutex_);
+    return stopped_;
+  }
 
   TimerQueue timers;
 
@@ -241,11 +245,7 @@ void HttpClient::Loop::DrainInbox() {
 }
 
 void HttpClient::Loop::Run() {
-  for (;;) {
-    {
-      base::MutexLock lock(mutex_);
-      if (stopped_) break;
-    }
+  while (!stopped()) {
     DrainInbox();
     timers.RunDue(std::chrono::steady_clock::now());
     int running = 0;
@@ -285,6 +285,7 @@ HttpClient::~HttpClient() { loop_->Stop(); }
 
 void HttpClient::Run() { loop_->Run(); }
 void HttpClient::Stop() { loop_->Stop(); }
+bool HttpClient::stopped() const { return loop_->stopped(); }
 
 HttpClient::RequestId HttpClient::Submit(ClientRequest request, ResponseCallback done) {
   return loop_->Submit(std::move(request), std::nullopt, std::move(done));

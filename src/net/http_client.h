@@ -90,6 +90,8 @@ class HttpClient {
   /// Timers that are not due are dropped.
   void Run();
   void Stop();
+  /// Whether Stop was called. Threads: any.
+  [[nodiscard]] bool stopped() const;
 
   /// Sends a request; its body is collected. After Stop, `done` runs at once on this thread.
   RequestId Submit(ClientRequest request, ResponseCallback done);

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+namespace activescale::kube {
+
+/// The value at a path of members, e.g. {"metadata", "name"}; null if there is none.
+/// Valid while `object` is.
+[[nodiscard]] inline const boost::json::value* FindValue(
+    const boost::json::object& object, std::initializer_list<std::string_view> path) {
+  const boost::json::object* at = &object;
+  const boost::json::value* found = nullptr;
+  for (const std::string_view key : path) {
+    if (at == nullptr) return nullptr;
+    found = at->if_contains(key);
+    if (found == nullptr) return nullptr;
+    at = found->if_object();
+  }
+  return found;
+}
+
+/// The string at a path; "" if there is none. Valid while `object` is.
+[[nodiscard]] inline std::string_view FindString(const boost::json::object& object,
+                                                 std::initializer_list<std::string_view> path) {
+  const boost::json::value* value = FindValue(object, path);
+  if (value == nullptr || !value->is_string()) return {};
+  const boost::json::string& text = value->get_string();
+  return {text.data(), text.size()};
+}
+
+/// The object or array at a path; null if there is none.
+[[nodiscard]] inline const boost::json::object* FindObject(
+    const boost::json::object& object, std::initializer_list<std::string_view> path) {
+  const boost::json::value* value = FindValue(object, path);
+  return value == nullptr ? nullptr : value->if_object();
+}
+[[nodiscard]] inline const boost::json::array* FindArray(
+    const boost::json::object& object, std::initializer_list<std::string_view> path) {
+  const boost::json::value* value = FindValue(object, path);
+  return value == nullptr ? nullptr : value->if_array();
+}
+
+}  // namespace activescale::kube
