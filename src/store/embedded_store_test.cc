@@ -242,14 +242,14 @@ TEST_F(EmbeddedStoreTest, MemoryIsGivenBackAfterManyPodsCameAndWent) {
   clock_.Advance(seconds(20));
   ExpireAll();
   EXPECT_EQ(store_.pod_count(), 0u);
-  EXPECT_LE(mallinfo2().uordblks, used_before + 1024 * 1024);
-  EXPECT_LE(ResidentBytes(), resident_before * 6 / 5 + 10 * 1024 * 1024);
+  EXPECT_LE(mallinfo2().uordblks, used_before + (size_t{1} << 20));
+  EXPECT_LE(ResidentBytes(), resident_before * 6 / 5 + (size_t{10} << 20));
 }
 
 TEST_F(EmbeddedStoreTest, EightThreadsOpenWriteReadAndExpire) {
-  constexpr int kThreads = 8;
   std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
+  threads.reserve(8);
+  for (int t = 0; t < 8; ++t) {
     threads.emplace_back([this, t] {
       for (int i = 0; i < 2'000; ++i) {
         const PodKey pod{"shop", "web-" + std::to_string(i % 16)};

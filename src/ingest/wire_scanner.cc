@@ -1,0 +1,180 @@
+#include "ingest/wire_scanner.h"
+
+#include <utility>
+
+#include "ingest/wire_schema.h"
+
+namespace activescale::ingest {
+namespace {
+
+// Tags by the numbers in proto/envoy/service/metrics/v3 and proto/io/prometheus/client.
+constexpr uint32_t LengthTag(uint32_t number) {
+  return number << 3 | static_cast<uint32_t>(WireType::kLength);
+}
+constexpr uint32_t kMessageIdentifier = LengthTag(1);
+constexpr uint32_t kMessageFamily = LengthTag(2);
+constexpr uint32_t kFamilyName = LengthTag(1);
+constexpr uint32_t kFamilyMetric = LengthTag(4);
+constexpr uint32_t kMetricLabel = LengthTag(1);
+constexpr uint32_t kMetricGauge = LengthTag(2);
+constexpr uint32_t kMetricTimestamp = 6 << 3 | static_cast<uint32_t>(WireType::kVarint);
+constexpr uint32_t kGaugeValue = 1 << 3 | static_cast<uint32_t>(WireType::kFixed64);
+constexpr uint32_t kLabelName = LengthTag(1);
+constexpr uint32_t kLabelValue = LengthTag(2);
+
+// Levels of nesting that are left inside a message's identifier or family.
+constexpr int kDepthInside = kMaxDepth - 1;
+
+// Copies and lists longer than this are not kept for the next message.
+constexpr size_t kKeptBytes = 65'536;
+
+template <typename T>
+void ClearAndBound(std::vector<T>& list) {
+  list.clear();
+  if (list.capacity() * sizeof(T) > kKeptBytes) list.shrink_to_fit();
+}
+
+}  // namespace
+
+void WireScanner::Reset() {
+  ClearAndBound(message_.identifiers);
+  ClearAndBound(message_.families);
+  ClearAndBound(message_.samples);
+  ClearAndBound(message_.labels);
+  ClearAndBound(message_.skipped_names);
+  message_.timestamp_ms.reset();
+  message_.skipped_families = 0;
+  for (size_t i = 0; i < copies_used_; ++i) {
+    if (copies_[i].capacity() > kKeptBytes) copies_[i] = std::string();
+  }
+  if (copies_.size() * sizeof(std::string) > kKeptBytes) copies_ = {};
+  copies_used_ = 0;
+}
+
+const ScannedMessage* WireScanner::Scan(Slices slices, bool want_skipped_names) {
+  Reset();
+  want_skipped_names_ = want_skipped_names;
+  WireCursor cursor(slices);
+  for (Tag tag; !cursor.AtEnd();) {
+    if (!cursor.ReadTag(&tag)) return nullptr;
+    WireCursor payload;
+    if (tag.value == kMessageFamily) {
+      if (!cursor.ReadPayload(&payload) || !ScanFamily(payload)) return nullptr;
+    } else if (tag.value == kMessageIdentifier) {
+      if (!cursor.ReadPayload(&payload)) return nullptr;
+      if (!Validate(payload, kIdentifierSchema, kDepthInside)) return nullptr;
+      message_.identifiers.push_back(payload);
+    } else if (!cursor.SkipField(tag, kMaxDepth)) {
+      return nullptr;
+    }
+  }
+  return &message_;
+}
+
+// A field may be repeated, and then the last name counts: so all of the family's own fields are
+// walked before its name is judged.
+bool WireScanner::ScanFamily(WireCursor family) {
+  const WireCursor start = family;
+  WireCursor name_bytes;
+  for (Tag tag; !family.AtEnd();) {
+    if (!family.ReadTag(&tag)) return false;
+    WireCursor metric;
+    if (tag.value == kFamilyName) {
+      if (!family.ReadPayload(&name_bytes)) return false;
+    } else if (tag.value == kFamilyMetric && !message_.timestamp_ms) {
+      if (!family.ReadPayload(&metric) || !FindTimestamp(metric)) return false;
+    } else if (!family.SkipField(tag, kDepthInside)) {
+      return false;
+    }
+  }
+  const std::string_view name = Flatten(name_bytes);
+  if (!metric::StatNameRules::IsCandidate(name)) {
+    ++message_.skipped_families;
+    if (want_skipped_names_) message_.skipped_names.push_back(name);
+    return true;
+  }
+  if (!Validate(start, kMetricFamilySchema, kDepthInside)) return false;
+  message_.families.push_back({name, static_cast<uint32_t>(message_.samples.size()), 0});
+  return DecodeSamples(start);
+}
+
+bool WireScanner::FindTimestamp(WireCursor metric) {
+  uint64_t timestamp = 0;
+  for (Tag tag; !metric.AtEnd();) {
+    if (!metric.ReadTag(&tag)) return false;
+    if (tag.value == kMetricTimestamp) {
+      if (!metric.ReadVarint(&timestamp)) return false;
+    } else if (!metric.SkipField(tag, kDepthInside - 1)) {
+      return false;
+    }
+  }
+  if (timestamp != 0) message_.timestamp_ms = static_cast<int64_t>(timestamp);
+  return true;
+}
+
+bool WireScanner::DecodeSamples(WireCursor family) {
+  for (Tag tag; !family.AtEnd();) {
+    if (!family.ReadTag(&tag)) return false;
+    if (tag.value != kFamilyMetric) {
+      if (!family.SkipField(tag, kDepthInside)) return false;
+      continue;
+    }
+    WireCursor metric;
+    if (!family.ReadPayload(&metric) || !DecodeMetric(metric)) return false;
+    ++message_.families.back().sample_count;
+  }
+  return true;
+}
+
+bool WireScanner::DecodeMetric(WireCursor metric) {
+  ScannedSample sample;
+  sample.first_label = static_cast<uint32_t>(message_.labels.size());
+  for (Tag tag; !metric.AtEnd();) {
+    if (!metric.ReadTag(&tag)) return false;
+    WireCursor payload;
+    if (tag.value == kMetricLabel) {
+      if (!metric.ReadPayload(&payload) || !DecodeLabel(payload)) return false;
+      ++sample.label_count;
+    } else if (tag.value == kMetricGauge) {
+      if (!metric.ReadPayload(&payload)) return false;
+      double value = sample.gauge.value_or(0);  // a gauge in two parts is merged
+      while (!payload.AtEnd()) {
+        if (!payload.ReadTag(&tag)) return false;
+        const bool ok = tag.value == kGaugeValue ? payload.ReadDouble(&value)
+                                                 : payload.SkipField(tag, kDepthInside - 2);
+        if (!ok) return false;
+      }
+      sample.gauge = value;
+    } else if (!metric.SkipField(tag, kDepthInside - 1)) {
+      return false;
+    }
+  }
+  message_.samples.push_back(sample);
+  return true;
+}
+
+bool WireScanner::DecodeLabel(WireCursor label) {
+  WireCursor name;
+  WireCursor value;
+  for (Tag tag; !label.AtEnd();) {
+    if (!label.ReadTag(&tag)) return false;
+    const bool ok = tag.value == kLabelName    ? label.ReadPayload(&name)
+                    : tag.value == kLabelValue ? label.ReadPayload(&value)
+                                               : label.SkipField(tag, kDepthInside - 2);
+    if (!ok) return false;
+  }
+  message_.labels.push_back({Flatten(name), Flatten(value)});
+  return true;
+}
+
+std::string_view WireScanner::Flatten(WireCursor bytes) {
+  std::string_view whole;
+  if (bytes.Contiguous(&whole)) return whole;
+  if (copies_used_ == copies_.size()) copies_.emplace_back();
+  std::string& copy = copies_[copies_used_++];
+  copy.clear();
+  while (!bytes.AtEnd()) copy += bytes.TakeChunk();
+  return copy;
+}
+
+}  // namespace activescale::ingest
