@@ -1,0 +1,81 @@
+"""What a replica timeline says about a scale-out: start, time to the maximum, coverage."""
+
+import dataclasses
+import itertools
+import statistics
+from collections.abc import Callable, Sequence
+
+from tests.e2e.harness.model import State
+
+
+@dataclasses.dataclass(frozen=True)
+class ScaleOut:
+    """The figures of one run; times in seconds from the step, None where it never happened.
+
+    coverage_percent is (1 - D / area of the step) x 100, D being the replica-seconds that served
+    too little; delay_seconds is D / (height of the step).
+    """
+
+    start: float | None
+    to_max: float | None
+    coverage_percent: float
+    delay_seconds: float
+
+
+def scale_out(timeline: Sequence[State], step: float, end: float, base: int, peak: int) -> ScaleOut:
+    """The figures of one step from `base` to `peak` replicas that holds from `step` to `end`."""
+    return ScaleOut(
+        start=_first(timeline, step, lambda state: state.spec > base),
+        to_max=_first(timeline, step, lambda state: state.spec >= peak),
+        coverage_percent=coverage(timeline, [(step, peak)], end, base),
+        delay_seconds=unmet(timeline, [(step, peak)], end) / (peak - base),
+    )
+
+
+def coverage(
+    timeline: Sequence[State], targets: Sequence[tuple[float, float]], end: float, base: float
+) -> float:
+    """Scale-out Coverage in percent; targets are (moment, replicas needed from then on)."""
+    bounds = itertools.pairwise([moment for moment, _ in targets] + [end])
+    area = sum(
+        max(0.0, replicas - base) * (until - since)
+        for (_, replicas), (since, until) in zip(targets, bounds, strict=True)
+    )
+    return (1 - unmet(timeline, targets, end) / area) * 100
+
+
+def unmet(timeline: Sequence[State], targets: Sequence[tuple[float, float]], end: float) -> float:
+    """Replica-seconds between what was needed and what served, where too little served."""
+    changes = {state.t for state in timeline if targets[0][0] < state.t < end}
+    moments = sorted({moment for moment, _ in targets} | {end} | changes)
+    return sum(
+        (until - since) * max(0.0, _target_at(targets, since) - _serving_at(timeline, since))
+        for since, until in itertools.pairwise(moments)
+    )
+
+
+def _target_at(targets: Sequence[tuple[float, float]], moment: float) -> float:
+    return [replicas for at, replicas in targets if at <= moment][-1]
+
+
+def _serving_at(timeline: Sequence[State], moment: float) -> int:
+    seen = [state.serving for state in timeline if state.t <= moment]
+    return seen[-1] if seen else 0
+
+
+def _first(
+    timeline: Sequence[State], since: float, condition: Callable[[State], bool]
+) -> float | None:
+    return next(
+        (state.t - since for state in timeline if state.t >= since and condition(state)), None
+    )
+
+
+def spread(values: Sequence[float], digits: int = 1) -> str:
+    """Median with the ends: "7.6 (0.3-15.1)"."""
+    if not values:
+        return "never"
+    return (
+        f"{statistics.median(values):.{digits}f} "
+        f"({min(values):.{digits}f}-{max(values):.{digits}f})"
+    )

@@ -1,0 +1,45 @@
+"""The arithmetic of the measured figures, on timelines whose figures are known by hand."""
+
+import pytest
+
+from tests.e2e.harness.measures import coverage, scale_out, spread
+from tests.e2e.harness.model import State
+
+pytestmark = pytest.mark.short
+
+
+def _timeline(*states: tuple[float, int, int]) -> list[State]:
+    """States by (moment, spec, serving)."""
+    return [State(t, spec, spec, spec, serving) for t, spec, serving in states]
+
+
+def test_one_jump_costs_the_delay_of_the_pods():
+    # Asked for at 7 s, serving at 12 s: 18 replicas are missing for 12 of 240 s.
+    run = scale_out(_timeline((0, 2, 2), (107, 20, 2), (112, 20, 20)), 100, 340, 2, 20)
+    assert (run.start, run.to_max) == (7, 7)
+    assert run.delay_seconds == pytest.approx(12)
+    assert run.coverage_percent == pytest.approx(95)
+
+
+def test_steps_add_up():
+    steps = _timeline((0, 2, 2), (110, 4, 2), (115, 4, 4), (125, 20, 4), (130, 20, 20))
+    run = scale_out(steps, 100, 200, 2, 20)
+    assert (run.start, run.to_max) == (10, 25)
+    # 18 missing for 15 s, 16 for 15 s.
+    assert run.delay_seconds == pytest.approx((18 * 15 + 16 * 15) / 18)
+
+
+def test_a_run_that_never_scaled_covers_nothing():
+    run = scale_out(_timeline((0, 2, 2)), 100, 340, 2, 20)
+    assert (run.start, run.to_max, run.coverage_percent) == (None, None, 0)
+
+
+def test_more_than_needed_makes_up_for_nothing():
+    timeline = _timeline((0, 12, 12), (15, 12, 4))
+    assert coverage(timeline, [(0, 4), (10, 12)], 20, base=1) == pytest.approx(
+        (1 - 8 * 5 / (3 * 10 + 11 * 10)) * 100
+    )
+
+
+def test_spread_shows_the_median_and_the_ends():
+    assert spread([3.0, 1.0, 10.04]) == "3.0 (1.0-10.0)"
