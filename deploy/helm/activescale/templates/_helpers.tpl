@@ -30,3 +30,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- fail "certificates.mode=existing needs certificates.existingSecret" }}
 {{- end }}
 {{- end }}
+
+{{- define "activescale.podRules" }}
+  - apiGroups: [""]
+    resources: [pods, services]
+    verbs: [list, watch]
+  - apiGroups: [apps]
+    resources: [replicasets]
+    verbs: [list, watch]
+{{- end }}
