@@ -1,7 +1,5 @@
 #include "kube/pod.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -51,16 +49,6 @@ void ParseReadiness(const json::object& object, Pod& pod) {
 }
 
 }  // namespace
-
-std::optional<IpAddress> IpAddress::Parse(std::string_view text) {
-  const std::string address(text.substr(0, text.find('%')));
-  IpAddress ip;
-  if (inet_pton(AF_INET6, address.c_str(), ip.bytes_.data()) == 1) return ip;
-  if (inet_pton(AF_INET, address.c_str(), ip.bytes_.data() + 12) != 1) return std::nullopt;
-  ip.bytes_[10] = 0xff;
-  ip.bytes_[11] = 0xff;
-  return ip;
-}
 
 std::optional<base::WallTime> ParseTime(std::string_view text) {
   constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -11,21 +10,11 @@
 #include <boost/json/object.hpp>
 
 #include "base/clock.h"
+#include "kube/ip_address.h"
 #include "kube/object_stream.h"
 #include "metric/labels.h"
 
 namespace activescale::kube {
-
-/// An IPv4 or IPv6 address; IPv4 and its form within IPv6 are equal. A value type.
-class IpAddress {
- public:
-  /// Nothing if `text` is no address. A zone ("%eth0") is cut off.
-  [[nodiscard]] static std::optional<IpAddress> Parse(std::string_view text);
-  friend bool operator==(const IpAddress&, const IpAddress&) = default;
-
- private:
-  std::array<unsigned char, 16> bytes_{};
-};
 
 /// The object that controls another one. `kind` is empty if there is none.
 struct OwnerRef {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include <boost/json/object.hpp>
 
@@ -38,6 +39,22 @@ class ObjectSink {
   /// An object that is new, or anew, or perhaps unchanged.
   virtual void Upsert(const boost::json::object& object) = 0;
   virtual void Remove(std::string_view ns, std::string_view name) = 0;
+};
+
+/// A sink of two functions.
+class FunctionSink final : public ObjectSink {
+ public:
+  using OnUpsert = std::function<void(const boost::json::object&)>;
+  using OnRemove = std::function<void(std::string_view ns, std::string_view name)>;
+
+  FunctionSink(OnUpsert upsert, OnRemove remove)
+      : upsert_(std::move(upsert)), remove_(std::move(remove)) {}
+  void Upsert(const boost::json::object& object) override { upsert_(object); }
+  void Remove(std::string_view ns, std::string_view name) override { remove_(ns, name); }
+
+ private:
+  const OnUpsert upsert_;
+  const OnRemove remove_;
 };
 
 struct WatchStatus {

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "kube/pod_index.h"
+#include "kube/pod_store.h"
+#include "kube/watch_group.h"
+#include "kube/workload_store.h"
+#include "telemetry/health.h"
+
+namespace activescale::kube {
+
+/// What else is known of a pod.
+struct PodInfo {
+  std::string name;
+  PodPhase phase = PodPhase::kUnknown;
+  bool ready = false;
+  bool terminating = false;
+  base::SteadyTime ready_since;  // if ready
+  base::WallTime created;
+};
+
+/// How a peer's address and a pod go together.
+enum class PeerVerdict : uint8_t {
+  kMatch,
+  kMismatch,    // the pod has other addresses
+  kNoAddress,   // the pod has none yet, or the peer's is not an IP address
+  kUnknownPod,  // there is no such pod
+  kNotSynced,   // we cannot tell
+};
+
+/// Pods as the API server has them, by watches. Finished pods are never in it; terminating ones are
+/// left out of answers, but for an option. ReplicaSets and Services are watched from the first
+/// question on that needs them. Threads: any. Destroy it only when the HTTP client's Run has
+/// returned, and after the registry's last use.
+class WatchPodIndex final : public PodIndex {
+ public:
+  struct Options {
+    std::vector<std::string> namespaces;  // empty: all
+    bool include_terminating = false;
+    /// A pod that is ready for less may lack telemetry: the metric TTL.
+    std::chrono::nanoseconds starting_grace{std::chrono::seconds(20)};
+  };
+
+  WatchPodIndex(const WatchGroup::Context& context, Options options);
+
+  void Start() { pods_group_.Start(); }
+
+  [[nodiscard]] base::Result<std::vector<metric::PodKey>> Select(
+      std::string_view ns, const metric::Selector& selector) const override;
+  /// True of a terminating pod too: it still serves.
+  [[nodiscard]] base::Result<bool> Contains(metric::PodKeyView pod) const override;
+  [[nodiscard]] base::Result<std::vector<WorkloadPod>> PodsOf(
+      std::string_view ns, const WorkloadRef& workload) const override;
+
+  /// Pods that match, terminating ones too, in order of name. Errors: as Select.
+  [[nodiscard]] base::Result<std::vector<PodInfo>> Describe(std::string_view ns,
+                                                            const metric::Selector& selector) const;
+
+  /// Compares a connection's address, as IpAddress::ParsePeer reads it, with the pod that it claims
+  /// to be.
+  [[nodiscard]] PeerVerdict CheckPeer(metric::PodKeyView pod, std::string_view peer) const;
+
+  /// Fails until the first list is complete. Silence later does not fail it: a fault that all
+  /// replicas share must not take all of them out of the Service; reads are refused meanwhile.
+  [[nodiscard]] telemetry::CheckResult Health() const;
+
+ private:
+  [[nodiscard]] bool Counts(const PodStore::Record& record) const;
+  [[nodiscard]] bool Starting(const PodStore::Record& record) const;
+  [[nodiscard]] std::vector<WorkloadPod> Answer(std::string_view ns,
+                                                const PodStore::Records& records) const;
+  [[nodiscard]] base::Result<std::vector<WorkloadPod>> PodsOfService(std::string_view ns,
+                                                                     std::string_view name) const;
+  [[nodiscard]] base::Result<std::vector<WorkloadPod>> PodsOfOwner(
+      std::string_view ns, const WorkloadRef& workload) const;
+
+  const Options options_;
+  const base::Clock& clock_;
+
+  mutable base::Mutex mutex_;
+  PodStore pods_ GUARDED_BY(mutex_);
+  ReplicaSetStore replica_sets_ GUARDED_BY(mutex_);
+  ServiceStore services_ GUARDED_BY(mutex_);
+
+  FunctionSink pod_sink_;
+  FunctionSink replica_set_sink_;
+  FunctionSink service_sink_;
+  WatchGroup pods_group_;
+  mutable WatchGroup replica_sets_group_;  // started by the first question
+  mutable WatchGroup services_group_;
+};
+
+}  // namespace activescale::kube
