@@ -1,0 +1,87 @@
+#include "net/openssl_util.h"
+
+#include <openssl/err.h>
+
+#include <array>
+#include <ctime>
+
+namespace activescale::net {
+
+namespace {
+
+/// Answers a pass-phrase question with "none", so that an encrypted key is an error and not a
+/// prompt on the terminal.
+int NoPassphrase(char*, int, int, void*) { return 0; }
+
+std::string BioText(BIO* bio) {
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio, &data);
+  return {data, static_cast<size_t>(size)};
+}
+
+}  // namespace
+
+std::string TakeOpenSslErrors() {
+  std::string text;
+  while (const unsigned long code = ERR_get_error()) {
+    std::array<char, 256> line{};
+    ERR_error_string_n(code, line.data(), line.size());
+    if (!text.empty()) text += "; ";
+    text += line.data();
+  }
+  return text.empty() ? "no detail from OpenSSL" : text;
+}
+
+BioOwner ReadOnlyBio(std::string_view text) {
+  return BioOwner(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+base::Result<std::vector<CertificateOwner>> ParseCertificates(std::string_view pem) {
+  ERR_clear_error();
+  const BioOwner bio = ReadOnlyBio(pem);
+  std::vector<CertificateOwner> certificates;
+  while (X509* certificate = PEM_read_bio_X509(bio.get(), nullptr, NoPassphrase, nullptr)) {
+    certificates.emplace_back(certificate);
+  }
+  const unsigned long last = ERR_peek_last_error();
+  const bool at_end =
+      ERR_GET_LIB(last) == ERR_LIB_PEM && ERR_GET_REASON(last) == PEM_R_NO_START_LINE;
+  if (!at_end) {
+    return base::Fail(base::Code::kInvalidArgument,
+                      "cannot parse the PEM certificate: " + TakeOpenSslErrors());
+  }
+  ERR_clear_error();
+  if (certificates.empty()) {
+    return base::Fail(base::Code::kInvalidArgument,
+                      "no PEM block -----BEGIN CERTIFICATE----- found");
+  }
+  return certificates;
+}
+
+base::Result<KeyOwner> ParsePrivateKey(std::string_view pem) {
+  ERR_clear_error();
+  const BioOwner bio = ReadOnlyBio(pem);
+  KeyOwner key(PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassphrase, nullptr));
+  if (!key) {
+    return base::Fail(
+        base::Code::kInvalidArgument,
+        "cannot parse the PEM private key (it must not be encrypted): " + TakeOpenSslErrors());
+  }
+  return key;
+}
+
+base::Result<base::WallTime> NotAfter(const X509& certificate) {
+  std::tm calendar{};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(&certificate), &calendar) != 1) {
+    return base::Fail(base::Code::kInvalidArgument, "the certificate's end of life is unreadable");
+  }
+  return std::chrono::system_clock::from_time_t(timegm(&calendar));
+}
+
+std::string ToPem(const X509& certificate) {
+  const BioOwner bio(BIO_new(BIO_s_mem()));
+  PEM_write_bio_X509(bio.get(), &certificate);
+  return BioText(bio.get());
+}
+
+}  // namespace activescale::net
