@@ -55,7 +55,7 @@ std::optional<std::string> DecodeBase64(std::string_view text) {
 /// Reads one kubeconfig and says what is wrong in it.
 class Reader {
  public:
-  Reader(std::string path, YAML::Node root) : path_(std::move(path)), root_(std::move(root)) {}
+  Reader(std::string path, const YAML::Node& root) : path_(std::move(path)), root_(root) {}
 
   base::Result<ClusterAccess> Read(std::string_view wanted_context);
 
