@@ -3,18 +3,61 @@
 import pytest
 
 from tests.e2e.harness import paths
+from tests.e2e.harness.adapter import Adapter, grant_rights
 from tests.e2e.harness.cluster import Cluster
 
-# The functional scenarios run with a quick HPA controller; its arithmetic is the same.
+# The functional scenarios run with a quick HPA controller; its arithmetic is the same. Telemetry
+# of the model flushes each second there, so three flushes are a sensible TTL.
 _QUICK_SYNC_SECONDS = 3
+_QUICK_TTL = "--ttl=4s"
 
 
 @pytest.fixture(scope="session")
 def cluster():
     """The control plane that the functional scenarios share."""
-    running = Cluster(paths.REPO / "build" / "e2e" / "quick", _QUICK_SYNC_SECONDS)
+    running = Cluster(paths.RUNS / "quick", _QUICK_SYNC_SECONDS)
     try:
         yield running.start()
+    finally:
+        running.stop()
+
+
+@pytest.fixture(scope="session")
+def _running_adapter(cluster):
+    grant_rights(cluster)
+    running = Adapter(cluster, _QUICK_TTL)
+    try:
+        yield running.start()
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def adapter(cluster, _running_adapter):
+    """Activescale, serving both versions of the custom metrics API to the control plane."""
+    cluster.aggregation.register(_running_adapter.https_port)
+    return _running_adapter
+
+
+@pytest.fixture(scope="session")
+def steady():
+    """A control plane with Kubernetes' default sync of 15 s, for what is measured."""
+    running = Cluster(paths.RUNS / "steady", hpa_sync_seconds=15)
+    try:
+        yield running.start()
+    finally:
+        running.stop()
+
+
+@pytest.fixture(scope="session")
+def steady_adapter(steady):
+    """Activescale with its default TTL, serving the control plane `steady`."""
+    grant_rights(steady)
+    running = Adapter(steady)
+    try:
+        running.start()
+        steady.aggregation.register(running.https_port)
+        yield running
     finally:
         running.stop()
 

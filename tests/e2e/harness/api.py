@@ -70,14 +70,22 @@ class ApiClient:
         data = None if body is None else json.dumps(body).encode()
         sent = {"Content-Type": content_type, "Accept": "application/json", **(headers or {})}
         status, raw = self._exchange(method, path, data, sent)
-        text = raw.decode()
-        try:
-            answer = json.loads(text)
-        except ValueError:
-            answer = text
+        answer = _decoded(raw)
         if not 200 <= status < 300:
             raise ApiError(method, path, status, answer)
         return answer
+
+    def status_of(self, path: str, headers: dict[str, str] | None = None) -> tuple[int, object]:
+        """Status and decoded answer of a GET, whatever the status."""
+        status, raw = self._exchange("GET", path, None, headers or {})
+        return status, _decoded(raw)
+
+    def raw(self, path: str, headers: dict[str, str]) -> bytes:
+        """The bytes of a successful GET."""
+        status, raw = self._exchange("GET", path, None, headers)
+        if status != 200:
+            raise ApiError("GET", path, status, raw)
+        return raw
 
     def _exchange(
         self, method: str, path: str, data: bytes | None, headers: dict[str, str]
@@ -103,6 +111,14 @@ class ApiClient:
             )
             self._local.connection = connection
         return connection
+
+
+def _decoded(raw: bytes) -> object:
+    text = raw.decode(errors="replace")
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _with_query(path: str, query: dict[str, str]) -> str:

@@ -23,11 +23,12 @@ class Authority:
     """A certificate authority that writes what it issues into one folder."""
 
     def __init__(self, name: str, folder: pathlib.Path):
+        self.name = name
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        self._subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         certificate = (
-            _builder(self._name, self._name, self._key)
+            _builder(self._subject, self._subject, self._key)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
             .add_extension(_key_usage(sign_certificates=True), True)
             .sign(self._key, hashes.SHA256())
@@ -69,7 +70,7 @@ class Authority:
     ) -> KeyPair:
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
-            _builder(subject, self._name, key)
+            _builder(subject, self._subject, key)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), True)
             .add_extension(_key_usage(sign_certificates=False), True)
             .add_extension(x509.ExtendedKeyUsage([usage]), False)

@@ -84,14 +84,20 @@ class ControlPlane:
         return self.ca.client(user, groups)
 
     def kubeconfig(
-        self, user: str, pair: certs.KeyPair | None = None, token: str = ""
+        self,
+        user: str,
+        pair: certs.KeyPair | None = None,
+        token: str = "",
+        token_file: pathlib.Path | None = None,
     ) -> pathlib.Path:
         """Writes a kubeconfig that authenticates with a certificate or with a bearer token."""
-        credentials = (
-            {"client-certificate": str(pair.cert), "client-key": str(pair.key)}
-            if pair
-            else {"token": token}
-        )
+        credentials: dict[str, str] = {}
+        if pair:
+            credentials = {"client-certificate": str(pair.cert), "client-key": str(pair.key)}
+        elif token_file:
+            credentials = {"tokenFile": str(token_file)}
+        else:
+            credentials = {"token": token}
         path = self.folder / f"{user.replace(':', '_')}.kubeconfig"
         path.write_text(
             json.dumps(
@@ -135,20 +141,22 @@ class ControlPlane:
         )
         return answer["status"]["token"]
 
-    def rotate_requestheader_ca(self, name: str) -> certs.Authority:
-        """Signs the aggregator's client certificate by a new authority, as kube-apiserver is told
-        to: first both authorities are trusted, then the certificate changes. Returns the old one.
+    def trust_second_requestheader_ca(self, name: str) -> certs.Authority:
+        """First half of a rotation: a new authority is trusted beside the present one."""
+        fresh = certs.Authority(name, self._pki)
+        _replace(self._pki / "requestheader-bundle.crt", self.requestheader_ca.pem + fresh.pem)
+        return fresh
 
-        The aggregator keeps its open connections; new ones present the new certificate.
+    def use_requestheader_ca(self, fresh: certs.Authority) -> None:
+        """Second half: the aggregator presents a certificate of the new authority.
+
+        It keeps its open connections; new ones present the new certificate.
         """
-        old, new = self.requestheader_ca, certs.Authority(name, self._pki)
-        bundle = self._pki / "requestheader-bundle.crt"
-        _replace(bundle, old.pem + new.pem)
-        pair = new.client("front-proxy-client", file_name=f"front-proxy-client-{name}")
+        pair = fresh.client("front-proxy-client", file_name=f"front-proxy-client-{fresh.name}")
         _replace(self.front_proxy.key, pair.key.read_text())
         _replace(self.front_proxy.cert, pair.cert.read_text())
-        self.requestheader_ca = new
-        return old
+        _replace(self._pki / "requestheader-bundle.crt", fresh.pem)
+        self.requestheader_ca = fresh
 
     def _make_certificates(self) -> None:
         self.ca = certs.Authority("cluster-ca", self._pki)

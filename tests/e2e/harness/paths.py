@@ -17,3 +17,7 @@ def activescale_binary() -> pathlib.Path:
     return pathlib.Path(
         os.environ.get("ACTIVESCALE_BINARY", REPO / "build" / "release" / "activescale")
     )
+
+
+# Folders of the runs: logs, certificates, kubeconfigs, results.
+RUNS = REPO / "build" / "e2e"

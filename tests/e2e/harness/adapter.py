@@ -1,0 +1,97 @@
+"""Activescale behind the aggregation layer, with the rights that its manifests give it."""
+
+import pathlib
+
+import yaml
+
+from tests.e2e.harness import aggregation, paths
+from tests.e2e.harness.cluster import Cluster
+from tests.lib.activescale import Activescale
+from tests.lib.api import MetricsClient
+from tests.lib.process import free_ports, wait_until
+
+_RIGHTS = ("namespace.yaml", "serviceaccount.yaml", "rbac.yaml")
+SERVICE_ACCOUNT = "activescale"
+
+
+def grant_rights(cluster: Cluster, service_account: str = SERVICE_ACCOUNT) -> None:
+    """Applies the service account and the RBAC rules of an installation.
+
+    A `service_account` of another name gets bindings of its own to the same roles.
+    """
+    base = paths.REPO / "deploy" / "kustomize" / "base"
+    documents = []
+    for name in _RIGHTS:
+        documents += [d for d in yaml.safe_load_all((base / name).read_text()) if d]
+    for document in documents:
+        metadata = document["metadata"]
+        if document["kind"] == "ServiceAccount":
+            metadata["name"] = service_account
+        elif document["kind"].endswith("Binding") and service_account != SERVICE_ACCOUNT:
+            metadata["name"] += f":{service_account}"
+            for subject in document["subjects"]:
+                subject["name"] = service_account
+    cluster.plane.kubectl.apply(documents)
+
+
+class Adapter:
+    """One `activescale serve` process with fixed ports, so that it can be restarted in place.
+
+    Serving certificate: from the control plane's authority, in `cert` and `key`.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *args: str,
+        name: str = "activescale",
+        kubeconfig: pathlib.Path | None = None,
+    ):
+        """`kubeconfig`: by default one of the service account that the manifests make."""
+        self._cluster = cluster
+        pair = cluster.plane.ca.server(f"{name}-serving", aggregation.SERVER_NAMES)
+        self.cert, self.key = pair.cert, pair.key
+        kubeconfig = kubeconfig or cluster.plane.service_account_kubeconfig(
+            aggregation.NAMESPACE, SERVICE_ACCOUNT
+        )
+        self.process = Activescale(
+            cluster.plane.logs,
+            f"--kubeconfig={kubeconfig}",
+            f"--tls-cert-file={self.cert}",
+            f"--tls-private-key-file={self.key}",
+            *args,
+            name=name,
+            ports=free_ports(3),
+        )
+
+    def start(self) -> "Adapter":
+        self.process.start()
+        wait_until(self.is_ready, 30, f"{self.process.name} is ready")
+        return self
+
+    def is_ready(self) -> bool:
+        return self.process.health("/readyz").status == 200
+
+    def stop(self) -> None:
+        self.process.stop()
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    @property
+    def sink(self) -> str:
+        """Where Envoys push."""
+        return f"127.0.0.1:{self.process.grpc_port}"
+
+    @property
+    def https_port(self) -> int:
+        return self.process.https_port
+
+    @property
+    def ca(self) -> pathlib.Path:
+        return self._cluster.plane.ca.cert
+
+    def direct_client(self) -> MetricsClient:
+        """A client that asks the process itself, without the aggregator."""
+        return self.process.client()

@@ -1,0 +1,220 @@
+"""Many equal workloads under the same steps of load, their phases spread over the HPA's sync."""
+
+import json
+import pathlib
+import statistics
+import time
+from dataclasses import asdict, dataclass
+
+from tests.e2e.harness import measures, workloads
+from tests.e2e.harness.cluster import Cluster
+from tests.e2e.harness.model import INBOUND, State
+from tests.lib.process import wait_until
+
+# The modelled service: in flight are QPS x 0.2 s, a replica is meant to have 10 in flight.
+SERVICE_SECONDS = 0.2
+TARGET = 10
+MINIMUM = 2
+MAXIMUM = 20
+SERVING_DELAY_SECONDS = 5
+_APP = "web"
+
+
+def replicas_for(qps: float) -> float:
+    """Replicas that a load needs: linear in it, at least the minimum."""
+    return max(MINIMUM, qps * SERVICE_SECONDS / TARGET)
+
+
+@dataclass(frozen=True)
+class TestCase:
+    """Steps of load as (seconds, requests a second). The first one is the warm-up; figures are
+    taken from its end to the end of step `measured_steps`."""
+
+    __test__ = False
+    name: str
+    steps: tuple[tuple[float, float], ...]
+    measured_steps: int
+
+    @property
+    def seconds(self) -> float:
+        return sum(duration for duration, _ in self.steps)
+
+
+TC1 = TestCase("TC1", ((60, 100), (240, 1000)), measured_steps=1)
+TC2 = TestCase(
+    "TC2", ((90, 50), (90, 200), (90, 600), (90, 400), (90, 800), (90, 100)), measured_steps=4
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """One way to run a test case: the Envoys' flush interval and the HPA's behavior."""
+
+    name: str
+    flush_seconds: float
+    behavior: dict | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One workload's load and what came of it."""
+
+    targets: list[tuple[float, float]]  # (moment, replicas needed from then on)
+    end: float
+    timeline: list[State]
+
+    def figures(self) -> measures.ScaleOut:
+        """The figures, with start and time to the maximum of the first measured step."""
+        step, peak = self.targets[0]
+        first_end = self.targets[1][0] if len(self.targets) > 1 else self.end
+        first = measures.scale_out(self.timeline, step, first_end, MINIMUM, round(peak))
+        unmet = measures.unmet(self.timeline, self.targets, self.end)
+        highest = max(replicas for _, replicas in self.targets)
+        return measures.ScaleOut(
+            start=first.start,
+            to_max=first.to_max,
+            coverage_percent=measures.coverage(self.timeline, self.targets, self.end, MINIMUM),
+            delay_seconds=unmet / (highest - MINIMUM),
+        )
+
+
+class Experiment:
+    """Runs one test case in `runs` namespaces an arm, all at the same time, on one cluster."""
+
+    def __init__(
+        self, cluster: Cluster, case: TestCase, arms: list[Arm], runs: int, sinks: list[str]
+    ):
+        """`sinks`: where the Envoys push; none for the oracle, which needs no Envoys."""
+        self._cluster = cluster
+        self._case = case
+        self._arms = arms
+        self._runs = runs
+        self._sinks = sinks
+        self._failures_before = 0
+        self._steps: dict[str, list[tuple[float, float]]] = {}
+
+    def deploy(self) -> None:
+        """Makes the workloads at rest; returns when every HPA computes from its metric."""
+        names = {arm: self._namespaces(arm) for arm in self._arms}
+        calm = self._case.steps[0][1]
+        for arm, namespaces in names.items():
+            for ns in namespaces:
+                self._cluster.model.configure(
+                    ns,
+                    _APP,
+                    steps=[(0, calm)],
+                    sinks=self._sinks,
+                    flush_seconds=arm.flush_seconds,
+                    service_seconds=SERVICE_SECONDS,
+                    serving_delay_seconds=SERVING_DELAY_SECONDS,
+                )
+        every = [ns for namespaces in names.values() for ns in namespaces]
+        apply = self._cluster.plane.kubectl.apply
+        apply([workloads.namespace(ns) for ns in every])
+        apply([workloads.deployment(ns, _APP, MINIMUM) for ns in every])
+        for ns in every:
+            self._cluster.wait_ready(ns, _APP, MINIMUM, 120)
+        # The HPAs shall never ask before the first flush.
+        time.sleep(max(arm.flush_seconds for arm in self._arms) + SERVING_DELAY_SECONDS + 1)
+        self._failures_before = self._cluster.count_events("FailedGetPodsMetric")
+        metric = workloads.pods_metric(INBOUND, str(TARGET))
+        apply(
+            [
+                workloads.hpa(ns, _APP, [metric], MINIMUM, MAXIMUM, behavior=arm.behavior)
+                for arm, namespaces in names.items()
+                for ns in namespaces
+            ]
+        )
+        for ns in every:
+            self._cluster.wait_hpa_active(ns, _APP)
+
+    def start(self) -> float:
+        """Plans the load of every workload; returns the moment at which the last one ends."""
+        begin = time.time() + 1
+        for arm in self._arms:
+            for index, ns in enumerate(self._namespaces(arm)):
+                moment = begin + self._cluster.hpa_sync_seconds * index / self._runs
+                steps = []
+                for duration, qps in self._case.steps:
+                    steps.append((moment, qps))
+                    moment += duration
+                self._cluster.model.set_steps(ns, _APP, steps)
+                self._steps[ns] = steps
+        return begin + self._cluster.hpa_sync_seconds + self._case.seconds
+
+    def collect(self) -> dict[Arm, list[Run]]:
+        return {arm: [self._run(ns) for ns in self._namespaces(arm)] for arm in self._arms}
+
+    def failed_reads(self) -> int:
+        """FailedGetPodsMetric events since the HPAs were made."""
+        return self._cluster.count_events("FailedGetPodsMetric") - self._failures_before
+
+    def remove(self) -> None:
+        every = [ns for arm in self._arms for ns in self._namespaces(arm)]
+        self._cluster.drop_namespaces(every)
+
+        def gone() -> bool:
+            items = self._cluster.api.get("/api/v1/namespaces")["items"]
+            return not {item["metadata"]["name"] for item in items} & set(every)
+
+        wait_until(gone, 300, f"{self._case.name}'s namespaces are gone", interval_seconds=1)
+
+    def _namespaces(self, arm: Arm) -> list[str]:
+        prefix = f"{self._case.name}-{arm.name}".lower()
+        return [f"{prefix}-{index:02}" for index in range(self._runs)]
+
+    def _run(self, ns: str) -> Run:
+        steps = self._steps[ns]
+        measured = steps[1 : 1 + self._case.measured_steps]
+        last_duration = self._case.steps[self._case.measured_steps][0]
+        return Run(
+            targets=[(moment, replicas_for(qps)) for moment, qps in measured],
+            end=measured[-1][0] + last_duration,
+            timeline=self._cluster.model.timeline(ns, _APP),
+        )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The figures of all runs of one arm."""
+
+    starts: list[float]
+    to_max: list[float]
+    coverages: list[float]
+    delays: list[float]
+
+    @staticmethod
+    def of(runs: list[Run]) -> "Summary":
+        figures = [run.figures() for run in runs]
+        return Summary(
+            starts=[f.start for f in figures if f.start is not None],
+            to_max=[f.to_max for f in figures if f.to_max is not None],
+            coverages=[f.coverage_percent for f in figures],
+            delays=[f.delay_seconds for f in figures],
+        )
+
+
+def median(values: list[float]) -> float:
+    """The median; infinite for no values, so that "never" is never good enough."""
+    return statistics.median(values) if values else float("inf")
+
+
+def table(rows: dict[str, Summary]) -> str:
+    """Medians with their ends, as docs/results.md shows them."""
+    lines = [
+        "| run | runs | start s | to max s | coverage % | delay s |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, row in rows.items():
+        times = " | ".join(measures.spread(values) for values in (row.starts, row.to_max))
+        lines.append(
+            f"| {name} | {len(row.coverages)} | {times} "
+            f"| {measures.spread(row.coverages, 2)} | {measures.spread(row.delays)} |"
+        )
+    return "\n".join(lines)
+
+
+def write_results(path: pathlib.Path, rows: dict[str, Summary]) -> None:
+    """All figures as JSON, so that a table can be made of several runs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({name: asdict(row) for name, row in rows.items()}, indent=1))
