@@ -24,7 +24,10 @@ class Aggregation:
     def __init__(self, plane: ControlPlane):
         self._api = plane.api
         self._ca = plane.ca.pem
-        plane.kubectl.apply(
+        self._plane = plane
+
+    def create_service(self) -> "Aggregation":
+        self._plane.kubectl.apply(
             [
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
                 {
@@ -35,6 +38,7 @@ class Aggregation:
                 },
             ]
         )
+        return self
 
     def register(
         self,

@@ -59,9 +59,11 @@ PEERS = {
             {"keda-operator": f"{_KEDA}/cmd/operator", "keda-adapter": f"{_KEDA}/cmd/adapter"},
         ),
         Peer("k6", "go.k6.io/k6", {"k6": "go.k6.io/k6"}),
+        Peer("helm", "helm.sh/helm/v3", {"helm": "helm.sh/helm/v3/cmd/helm"}),
     )
 }
 CONTROL_PLANE = ("etcd", "kubernetes", "kwok")
+OWN_PROGRAMS = ("envoymodel", "metricsclient")
 
 
 def binary(name: str) -> pathlib.Path:
@@ -197,5 +199,7 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or CONTROL_PLANE:
+    for wanted in (*CONTROL_PLANE, *sys.argv[1:]):
         ensure(wanted)
+    for program in OWN_PROGRAMS:
+        own_program(paths.E2E / program)

@@ -20,12 +20,12 @@ class Cluster:
         self.hpa_sync_seconds = hpa_sync_seconds
         self.plane = ControlPlane(folder, hpa_sync_seconds)
         self.model = Model(self.plane)
-        self.aggregation: Aggregation
+        self.aggregation = Aggregation(self.plane)
 
     def start(self) -> "Cluster":
         self.plane.start()
         self.model.start()
-        self.aggregation = Aggregation(self.plane)
+        self.aggregation.create_service()
         return self
 
     def stop(self) -> None:

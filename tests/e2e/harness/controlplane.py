@@ -42,7 +42,9 @@ class ControlPlane:
         self._hpa_sync_seconds = hpa_sync_seconds
         self._pki = folder / "pki"
         self._pki.mkdir(parents=True)
-        self._etcd_port, self._etcd_peer_port, self.port, self._manager_port = free_ports(4)
+        self._etcd_port, self._etcd_peer_port, self.port, self.controller_manager_port = free_ports(
+            4
+        )
         self._make_certificates()
         self.etcd = self._etcd()
         self.apiserver = self._apiserver()
@@ -240,7 +242,7 @@ class ControlPlane:
                 f"--authentication-kubeconfig={kubeconfig}",
                 f"--authorization-kubeconfig={kubeconfig}",
                 "--bind-address=127.0.0.1",
-                f"--secure-port={self._manager_port}",
+                f"--secure-port={self.controller_manager_port}",
                 "--leader-elect=false",
                 "--use-service-account-credentials=true",
                 f"--service-account-private-key-file={self._service_account_key}",
