@@ -2,10 +2,10 @@
 #include <yaml-cpp/yaml.h>
 
 #include <array>
-#include <cstdint>
 #include <optional>
 #include <utility>
 
+#include "kube/base64.h"
 #include "kube/credentials.h"
 #include "kube/file_text.h"
 
@@ -16,41 +16,6 @@ namespace activescale::kube {
 namespace {
 
 using base::Code;
-
-/// Standard base64 with padding; white space is passed over. Nothing if it is not that.
-std::optional<std::string> DecodeBase64(std::string_view text) {
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  bool padded = false;
-  for (const char c : text) {
-    int value = 0;
-    if (c >= 'A' && c <= 'Z') {
-      value = c - 'A';
-    } else if (c >= 'a' && c <= 'z') {
-      value = c - 'a' + 26;
-    } else if (c >= '0' && c <= '9') {
-      value = c - '0' + 52;
-    } else if (c == '+') {
-      value = 62;
-    } else if (c == '/') {
-      value = 63;
-    } else if (c == '=') {
-      padded = true;
-      continue;
-    } else if (c == '\n' || c == '\r' || c == ' ') {
-      continue;
-    } else {
-      return std::nullopt;
-    }
-    if (padded) return std::nullopt;
-    bits = (bits << 6) | static_cast<uint32_t>(value);
-    if (++count % 4 != 1)
-      out.push_back(static_cast<char>((bits >> (6 - 2 * ((count - 1) % 4))) & 0xff));
-  }
-  if (count % 4 == 1) return std::nullopt;
-  return out;
-}
 
 /// Reads one kubeconfig and says what is wrong in it.
 class Reader {

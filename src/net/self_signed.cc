@@ -20,7 +20,7 @@ using ExtensionOwner = std::unique_ptr<X509_EXTENSION, OpenSslDelete<X509_EXTENS
 
 base::Error Failed(std::string_view what) {
   return {base::Code::kInternal,
-          "cannot " + std::string(what) + " for a self-signed certificate: " + TakeOpenSslErrors()};
+          "cannot " + std::string(what) + " for a certificate: " + TakeOpenSslErrors()};
 }
 
 bool IsIpAddress(const std::string& name) {
@@ -53,23 +53,39 @@ bool SetSerial(X509* certificate) {
   return number && BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate)) != nullptr;
 }
 
-bool Describe(X509* certificate, const std::vector<std::string>& names, base::WallTime now,
+/// What a certificate says, but for its key and signature.
+struct Profile {
+  std::string common_name;
+  std::string names;  // subject alternative names, in OpenSSL's form; empty for an authority
+  std::string basic_constraints = "critical,CA:FALSE";
+  std::string key_usage = "critical,digitalSignature";
+};
+
+Profile ServingProfile(const std::vector<std::string>& names) {
+  return {.common_name = names.front(), .names = SubjectAlternativeNames(names)};
+}
+
+bool AddCommonName(X509_NAME* subject, const std::string& name) {
+  const std::string text = name.substr(0, 64);  // RFC 5280: ub-common-name
+  return X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
+                                    reinterpret_cast<const unsigned char*>(text.data()),
+                                    static_cast<int>(text.size()), -1, 0) == 1;
+}
+
+bool Describe(X509* certificate, const Profile& profile, base::WallTime now,
               std::chrono::hours lifetime) {
   const std::time_t start = std::chrono::system_clock::to_time_t(now - std::chrono::hours(1));
   const std::time_t end = std::chrono::system_clock::to_time_t(now + lifetime);
-  X509_NAME* subject = X509_get_subject_name(certificate);
-  const std::string common_name = names.front().substr(0, 64);  // RFC 5280: ub-common-name
-  return X509_set_version(certificate, X509_VERSION_3) == 1 && SetSerial(certificate) &&
-         ASN1_TIME_set(X509_getm_notBefore(certificate), start) != nullptr &&
-         ASN1_TIME_set(X509_getm_notAfter(certificate), end) != nullptr &&
-         X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
-                                    reinterpret_cast<const unsigned char*>(common_name.data()),
-                                    static_cast<int>(common_name.size()), -1, 0) == 1 &&
-         X509_set_issuer_name(certificate, subject) == 1 &&
-         AddExtension(certificate, NID_basic_constraints, "critical,CA:FALSE") &&
-         AddExtension(certificate, NID_key_usage, "critical,digitalSignature") &&
-         AddExtension(certificate, NID_ext_key_usage, "serverAuth") &&
-         AddExtension(certificate, NID_subject_alt_name, SubjectAlternativeNames(names));
+  const bool described =
+      X509_set_version(certificate, X509_VERSION_3) == 1 && SetSerial(certificate) &&
+      ASN1_TIME_set(X509_getm_notBefore(certificate), start) != nullptr &&
+      ASN1_TIME_set(X509_getm_notAfter(certificate), end) != nullptr &&
+      AddCommonName(X509_get_subject_name(certificate), profile.common_name) &&
+      AddExtension(certificate, NID_basic_constraints, profile.basic_constraints) &&
+      AddExtension(certificate, NID_key_usage, profile.key_usage);
+  if (!described || profile.names.empty()) return described;
+  return AddExtension(certificate, NID_ext_key_usage, "serverAuth") &&
+         AddExtension(certificate, NID_subject_alt_name, profile.names);
 }
 
 std::string KeyPem(EVP_PKEY* key) {
@@ -80,6 +96,27 @@ std::string KeyPem(EVP_PKEY* key) {
   return {data, static_cast<size_t>(size)};
 }
 
+/// A certificate that `issuer` signed with `issuer_key`; both null: signed by itself.
+base::Result<TlsPair> Make(const Profile& profile, base::WallTime now, std::chrono::hours lifetime,
+                           const X509* issuer, EVP_PKEY* issuer_key) {
+  ERR_clear_error();
+  const KeyOwner key(EVP_EC_gen("P-256"));
+  if (!key) return std::unexpected(Failed("make a key"));
+  const CertificateOwner certificate(X509_new());
+  if (!certificate || !Describe(certificate.get(), profile, now, lifetime) ||
+      X509_set_pubkey(certificate.get(), key.get()) != 1 ||
+      X509_set_issuer_name(certificate.get(),
+                           X509_get_subject_name(issuer != nullptr ? issuer : certificate.get())) !=
+          1) {
+    return std::unexpected(Failed("fill in the names"));
+  }
+  if (X509_sign(certificate.get(), issuer_key != nullptr ? issuer_key : key.get(), EVP_sha256()) ==
+      0) {
+    return std::unexpected(Failed("sign"));
+  }
+  return TlsPair{ToPem(*certificate), KeyPem(key.get())};
+}
+
 }  // namespace
 
 base::Result<TlsPair> MakeSelfSigned(const std::vector<std::string>& names, base::WallTime now,
@@ -87,18 +124,27 @@ base::Result<TlsPair> MakeSelfSigned(const std::vector<std::string>& names, base
   if (names.empty()) {
     return base::Fail(base::Code::kInvalidArgument, "a certificate needs at least one name");
   }
-  ERR_clear_error();
-  const KeyOwner key(EVP_EC_gen("P-256"));
-  if (!key) return std::unexpected(Failed("make a key"));
-  const CertificateOwner certificate(X509_new());
-  if (!certificate || !Describe(certificate.get(), names, now, lifetime) ||
-      X509_set_pubkey(certificate.get(), key.get()) != 1) {
-    return std::unexpected(Failed("fill in the names"));
+  return Make(ServingProfile(names), now, lifetime, nullptr, nullptr);
+}
+
+base::Result<TlsPair> MakeAuthority(const std::string& common_name, base::WallTime now,
+                                    std::chrono::hours lifetime) {
+  return Make({.common_name = common_name,
+               .basic_constraints = "critical,CA:TRUE",
+               .key_usage = "critical,keyCertSign,cRLSign"},
+              now, lifetime, nullptr, nullptr);
+}
+
+base::Result<TlsPair> MakeSigned(const TlsPair& authority, const std::vector<std::string>& names,
+                                 base::WallTime now, std::chrono::hours lifetime) {
+  if (names.empty()) {
+    return base::Fail(base::Code::kInvalidArgument, "a certificate needs at least one name");
   }
-  if (X509_sign(certificate.get(), key.get(), EVP_sha256()) == 0) {
-    return std::unexpected(Failed("sign"));
-  }
-  return TlsPair{ToPem(*certificate), KeyPem(key.get())};
+  const auto chain = ParseCertificates(authority.certificate_pem);
+  if (!chain) return std::unexpected(chain.error());
+  const auto key = ParsePrivateKey(authority.private_key_pem);
+  if (!key) return std::unexpected(key.error());
+  return Make(ServingProfile(names), now, lifetime, chain->front().get(), key->get());
 }
 
 std::vector<std::string> LocalNames() {

@@ -17,6 +17,17 @@ namespace activescale::net {
 [[nodiscard]] base::Result<TlsPair> MakeSelfSigned(const std::vector<std::string>& names,
                                                    base::WallTime now, std::chrono::hours lifetime);
 
+/// Makes a certificate authority's own pair: it signs other certificates and nothing else.
+/// Errors: kInternal if OpenSSL fails.
+[[nodiscard]] base::Result<TlsPair> MakeAuthority(const std::string& common_name,
+                                                  base::WallTime now, std::chrono::hours lifetime);
+
+/// Makes a new key and a serving certificate for `names`, signed by `authority`, as MakeSelfSigned
+/// otherwise. Errors: also kInvalidArgument if `authority` does not parse.
+[[nodiscard]] base::Result<TlsPair> MakeSigned(const TlsPair& authority,
+                                               const std::vector<std::string>& names,
+                                               base::WallTime now, std::chrono::hours lifetime);
+
 /// "localhost", the loopback addresses and this host's name.
 [[nodiscard]] std::vector<std::string> LocalNames();
 

@@ -46,11 +46,18 @@ base::Result<void> WriteFile(const std::string& path, const std::string& text) {
   if (!written || rename(temporary.c_str(), path.c_str()) != 0) {
     return base::Fail(
         base::Code::kUnavailable,
-        fmt::format("cannot write the self-signed certificate to {}: {}; make the directory "
+        fmt::format("cannot write the serving certificate to {}: {}; make the directory "
                     "writable, or give --tls-cert-file and --tls-private-key-file",
                     path, ErrnoText(written ? errno : error)));
   }
   return {};
+}
+
+/// The key first: a reader that finds the new certificate finds its key too.
+base::Result<void> WritePair(const TlsPair& pair, const std::string& certificate_path,
+                             const std::string& private_key_path) {
+  auto written = WriteFile(private_key_path, pair.private_key_pem);
+  return written ? WriteFile(certificate_path, pair.certificate_pem) : written;
 }
 
 base::Result<TlsPair> MakeInDirectory(const ServingCertificateOptions& options,
@@ -61,9 +68,8 @@ base::Result<TlsPair> MakeInDirectory(const ServingCertificateOptions& options,
   auto pair = MakeSelfSigned(options.names.empty() ? LocalNames() : options.names, now,
                              kSelfSignedLifetime);
   if (!pair) return pair;
-  for (const auto& [path, text] : {std::pair(private_key_path, pair->private_key_pem),
-                                   std::pair(certificate_path, pair->certificate_pem)}) {
-    if (auto written = WriteFile(path, text); !written) return std::unexpected(written.error());
+  if (auto written = WritePair(*pair, certificate_path, private_key_path); !written) {
+    return std::unexpected(written.error());
   }
   LOG_INFO("made a self-signed serving certificate: {}", certificate_path);
   return pair;
@@ -121,6 +127,22 @@ ServingCertificate::Reload ServingCertificate::Poll() {
   last_failure_.clear();
   LOG_INFO("reloaded the serving certificate {}", certificate_path_);
   return Reload::kReloaded;
+}
+
+base::Result<void> ServingCertificate::Install(const TlsPair& pair) {
+  if (!self_signed()) {
+    return base::Fail(
+        base::Code::kInvalidArgument,
+        fmt::format("{} belongs to --tls-cert-file; it is not replaced", certificate_path_));
+  }
+  auto context = TlsContext::ForServer(pair);
+  if (!context) return std::unexpected(context.error());
+  if (auto written = WritePair(pair, certificate_path_, private_key_path_); !written) {
+    return written;
+  }
+  context_.Set(*std::move(context));
+  current_ = pair;
+  return {};
 }
 
 base::Result<TlsPair> ServingCertificate::Read() const {

@@ -41,6 +41,12 @@ class ServingCertificate {
   /// are replaced through a symbolic link, where inotify misses changes.
   Reload Poll();
 
+  /// Takes a pair that was made elsewhere, e.g. signed by a CA that clients know: it replaces the
+  /// files in the directory and is published. Errors: kInvalidArgument if it does not parse or
+  /// match, or the certificate comes from files that are not ours; kUnavailable if it cannot be
+  /// written.
+  [[nodiscard]] base::Result<void> Install(const TlsPair& pair);
+
   /// Never null.
   [[nodiscard]] const base::Snapshot<TlsContext>& context() const { return context_; }
   /// When the certificate in use expires. Threads: any.
