@@ -7,9 +7,10 @@ import time
 
 import pytest
 
-from tests.e2e.harness import aggregation, certs, workloads
+from tests.e2e.harness import aggregation, workloads
 from tests.e2e.harness.adapter import Adapter, grant_rights
 from tests.e2e.harness.model import INBOUND
+from tests.lib import certs
 from tests.lib.process import wait_until
 
 _PATH = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/pods/%2A/{INBOUND}"

@@ -4,9 +4,10 @@ import json
 import pathlib
 import shutil
 
-from tests.e2e.harness import binaries, certs
+from tests.e2e.harness import binaries
 from tests.e2e.harness.api import ApiClient
 from tests.e2e.harness.kubectl import Kubectl
+from tests.lib import certs
 from tests.lib.process import Process, free_ports
 
 # What the scenarios need, and nothing that works against a cluster of pretended nodes.

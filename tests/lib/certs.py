@@ -1,4 +1,4 @@
-"""Certificate authorities and certificates for the control plane and for what it talks to."""
+"""Certificate authorities and the certificates they issue."""
 
 import dataclasses
 import datetime
