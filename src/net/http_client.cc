@@ -75,6 +75,7 @@ class HttpClient::Loop {
   void DrainInbox();
   void ReadCompletions();
   void EndIdle(base::SteadyTime now);
+  void EndOverdue(base::SteadyTime now);
   void Finish(Transfer* transfer, CURLcode code);
   void Complete(std::unique_ptr<Transfer> transfer, base::Result<ClientResponse> result);
   std::unique_ptr<Transfer> Take(Transfer* transfer);
@@ -113,6 +114,7 @@ HttpClient::RequestId HttpClient::Loop::Submit(ClientRequest request,
   transfer->request = std::move(request);
   transfer->stream = std::move(stream);
   transfer->done = std::move(done);
+  transfer->submitted = std::chrono::steady_clock::now();
   const RequestId id = transfer->id;
   Transfer* raw = transfer.get();
   std::move_only_function<void()> accept = [this, owned = std::move(transfer)]() mutable {
@@ -224,6 +226,24 @@ void HttpClient::Loop::EndIdle(base::SteadyTime now) {
   }
 }
 
+/// Of those that wait; curl ends the others.
+void HttpClient::Loop::EndOverdue(base::SteadyTime now) {
+  std::vector<std::unique_ptr<Transfer>> overdue;
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    if ((*it)->Deadline() > now) {
+      ++it;
+      continue;
+    }
+    overdue.push_back(std::move(*it));
+    it = waiting_.erase(it);
+  }
+  for (auto& transfer : overdue) {
+    transfer->verdict = Transfer::Verdict::kWaitedTooLong;
+    base::Error error = transfer->Failure(CURLE_OPERATION_TIMEDOUT);
+    Complete(std::move(transfer), std::unexpected(std::move(error)));
+  }
+}
+
 int HttpClient::Loop::PollTimeoutMs(base::SteadyTime now) const {
   base::SteadyTime until = now + std::chrono::seconds(60);
   if (const auto next = timers.Next()) until = std::min(until, *next);
@@ -231,6 +251,7 @@ int HttpClient::Loop::PollTimeoutMs(base::SteadyTime now) const {
     const milliseconds limit = transfer->request.idle_timeout;
     if (limit.count() > 0) until = std::min(until, transfer->last_activity + limit);
   }
+  for (const auto& transfer : waiting_) until = std::min(until, transfer->Deadline());
   if (until <= now) return 0;
   return static_cast<int>(std::chrono::ceil<milliseconds>(until - now).count());
 }
@@ -253,6 +274,7 @@ void HttpClient::Loop::Run() {
     ReadCompletions();
     const auto now = std::chrono::steady_clock::now();
     EndIdle(now);
+    EndOverdue(now);
     curl_multi_poll(multi_, nullptr, 0, PollTimeoutMs(now), nullptr);
   }
   FailAll();

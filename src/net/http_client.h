@@ -35,7 +35,8 @@ struct ClientRequest {
   std::string body;
   std::shared_ptr<const ClientTls> tls;  // null: the system's authorities, no client certificate
   std::string proxy;                     // URL; empty: what HTTPS_PROXY and NO_PROXY say
-  /// Limits, each 0 for none: to the first byte of a connection, for all of it, between two bytes.
+  /// Limits, each 0 for none: until connected, for all of it with the wait for a turn, between two
+  /// bytes.
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds timeout{30'000};
   std::chrono::milliseconds idle_timeout{0};

@@ -210,6 +210,18 @@ TEST_F(HttpClientTest, ConcurrencyAndWaitingAreBounded) {
   EXPECT_EQ(busiest, 2);
 }
 
+TEST_F(HttpClientTest, TheWaitForATurnCountsAgainstTheTimeout) {
+  FakeHttpServer server([](const HttpRequest&, Reply& reply) { reply.Hang(); });
+  auto first = Send(Get(server.url()));
+  auto second = Send(Get(server.url()));
+  ClientRequest third = Get(server.url());
+  third.timeout = milliseconds(50);
+  const Outcome outcome = Send(std::move(third)).get();
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(outcome.error().message, HasSubstr("not sent within 50 ms"));
+}
+
 TEST_F(HttpClientTest, CancelCompletesOnce) {
   FakeHttpServer server([](const HttpRequest&, Reply& reply) { reply.Hang(); });
   auto outcome = Send(Get(server.url()));

@@ -110,6 +110,10 @@ base::Error Transfer::Failure(CURLcode code) const {
     case Verdict::kIdle:
       return {base::Code::kDeadlineExceeded,
               fmt::format("{}: nothing came for {} ms", what, request.idle_timeout.count())};
+    case Verdict::kWaitedTooLong:
+      return {base::Code::kDeadlineExceeded,
+              fmt::format("{}: not sent within {} ms, other requests were in flight", what,
+                          request.timeout.count())};
     case Verdict::kNone:
       break;
   }
@@ -174,6 +178,10 @@ void Transfer::PrepareTls(const ClientTls& tls) {
   headers_ = curl_slist_append(headers_, ("Host: " + authority).c_str());
 }
 
+base::SteadyTime Transfer::Deadline() const {
+  return request.timeout.count() > 0 ? submitted + request.timeout : base::SteadyTime::max();
+}
+
 void Transfer::Prepare() {
   easy = curl_easy_init();
   curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
@@ -187,7 +195,11 @@ void Transfer::Prepare() {
   curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);  // a rotated CA counts at once
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                    static_cast<long>(request.connect_timeout.count()));
-  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout.count()));
+  last_activity = std::chrono::steady_clock::now();
+  if (request.timeout.count() > 0) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(Deadline() - last_activity);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, std::max<long>(1, static_cast<long>(left.count())));
+  }
   curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, &TuneSocket);
   curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request.fresh_connection ? 1L : 0L);
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &HeaderThunk);
@@ -212,7 +224,6 @@ void Transfer::Prepare() {
   }
   if (request.tls != nullptr) PrepareTls(*request.tls);
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_);
-  last_activity = std::chrono::steady_clock::now();
 }
 
 }  // namespace activescale::net

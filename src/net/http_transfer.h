@@ -14,7 +14,7 @@ namespace activescale::net {
 
 /// One request of HttpClient and its libcurl handle; private to it. Threads: the loop's.
 struct Transfer {
-  enum class Verdict : uint8_t { kNone, kTooLarge, kRefusedByStream, kIdle };
+  enum class Verdict : uint8_t { kNone, kTooLarge, kRefusedByStream, kIdle, kWaitedTooLong };
 
   Transfer() = default;
   ~Transfer();
@@ -23,6 +23,8 @@ struct Transfer {
 
   /// Makes the handle from `request`; once, before anything below.
   void Prepare();
+  /// When its time is up by `timeout`; the end of time if it has none.
+  [[nodiscard]] base::SteadyTime Deadline() const;
   /// What curl reads: each line of the headers, each piece of the body (false ends the request).
   void OnHeaderLine(std::string_view line);
   bool OnBody(std::string_view piece);
@@ -35,6 +37,7 @@ struct Transfer {
   ResponseCallback done;
   ClientResponse response;
   CURL* easy = nullptr;
+  base::SteadyTime submitted;
   base::SteadyTime last_activity;
   Verdict verdict = Verdict::kNone;
 
