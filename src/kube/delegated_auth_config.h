@@ -3,6 +3,10 @@
 #include <string>
 #include <vector>
 
+#include <boost/json/object.hpp>
+
+#include "base/error.h"
+
 namespace activescale::kube {
 
 /// What kube-apiserver publishes for servers behind its aggregator in the ConfigMap
@@ -19,5 +23,10 @@ struct DelegatedAuthConfig {
 
   friend bool operator==(const DelegatedAuthConfig&, const DelegatedAuthConfig&) = default;
 };
+
+/// Reads the ConfigMap. Errors: kInvalidArgument, a list is not JSON or holds no strings, naming
+/// the key; the whole is refused then, so that half of it is not trusted.
+[[nodiscard]] base::Result<DelegatedAuthConfig> ParseDelegatedAuthConfig(
+    const boost::json::object& config_map);
 
 }  // namespace activescale::kube
