@@ -38,7 +38,7 @@ func openPod(ctx context.Context, address string, r *replay, index int,
 		if err != nil {
 			return nil, err
 		}
-		timed := &timedConn{Conn: socket}
+		timed := &timedConn{Conn: socket, markedAt: make(chan time.Time, 1)}
 		select {
 		case sockets <- timed:
 		default:
@@ -136,20 +136,19 @@ func (p *pod) close() { p.connection.Close() }
 type timedConn struct {
 	net.Conn
 	written  atomic.Int64 // bytes so far
-	mark     atomic.Int64 // value of written to wait for
-	markedAt atomic.Int64 // when it was reached, in nanoseconds since 1970; 0 before
+	mark     atomic.Int64 // value of written to wait for, 0 for none
+	markedAt chan time.Time
 }
 
 func (c *timedConn) Write(data []byte) (int, error) {
 	n, err := c.Conn.Write(data)
-	if written := c.written.Add(int64(n)); written >= c.mark.Load() {
-		c.markedAt.CompareAndSwap(0, time.Now().UnixNano())
+	written, mark := c.written.Add(int64(n)), c.mark.Load()
+	if mark != 0 && written >= mark && c.mark.CompareAndSwap(mark, 0) {
+		c.markedAt <- time.Now()
 	}
 	return n, err
 }
 
-// markAfter arms markedAt for the moment when `bytes` more were written.
-func (c *timedConn) markAfter(bytes int) {
-	c.mark.Store(c.written.Load() + int64(bytes))
-	c.markedAt.Store(0)
-}
+// markAfter asks for the time, on markedAt, when `bytes` more were written. Whoever asks receives it
+// before asking again.
+func (c *timedConn) markAfter(bytes int) { c.mark.Store(c.written.Load() + int64(bytes)) }

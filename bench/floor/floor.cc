@@ -35,6 +35,7 @@ class CountingReactor : public grpc::ServerGenericBidiReactor {
     }
     totals_.messages.fetch_add(1, std::memory_order_relaxed);
     totals_.bytes.fetch_add(message_.Length(), std::memory_order_relaxed);
+    message_.Clear();  // or each idle stream would hold its last message
     StartRead(&message_);
   }
 

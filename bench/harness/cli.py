@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     figures = report.figures(runs)
     for name, value in figures.items():
-        print(f"{name}={value:.4g}")
+        print(f"{name}={value:.6g}")
     bars = report.bars(figures)
     print()
     for bar in bars:
