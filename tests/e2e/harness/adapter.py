@@ -14,15 +14,23 @@ _RIGHTS = ("namespace.yaml", "serviceaccount.yaml", "rbac.yaml")
 SERVICE_ACCOUNT = "activescale"
 
 
-def grant_rights(cluster: Cluster, service_account: str = SERVICE_ACCOUNT) -> None:
+def grant_rights(
+    cluster: Cluster, service_account: str = SERVICE_ACCOUNT, without: tuple[str, ...] = ()
+) -> None:
     """Applies the service account and the RBAC rules of an installation.
 
-    A `service_account` of another name gets bindings of its own to the same roles.
+    A `service_account` of another name gets bindings of its own to the same roles. Bindings named
+    in `without` are left out.
     """
     base = paths.REPO / "deploy" / "kustomize" / "base"
     documents = []
     for name in _RIGHTS:
         documents += [d for d in yaml.safe_load_all((base / name).read_text()) if d]
+    documents = [
+        d
+        for d in documents
+        if not (d["kind"].endswith("Binding") and d["metadata"]["name"] in without)
+    ]
     for document in documents:
         metadata = document["metadata"]
         if document["kind"] == "ServiceAccount":
@@ -68,6 +76,10 @@ class Adapter:
         self.process.start()
         wait_until(self.is_ready, 30, f"{self.process.name} is ready")
         return self
+
+    def start_if_stopped(self) -> None:
+        if not self.process.running:
+            self.start()
 
     def is_ready(self) -> bool:
         return self.process.health("/readyz").status == 200
