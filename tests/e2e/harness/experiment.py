@@ -1,6 +1,7 @@
 """Many equal workloads under the same steps of load, their phases spread over the HPA's sync."""
 
 import json
+import math
 import pathlib
 import statistics
 import time
@@ -129,18 +130,31 @@ class Experiment:
             self._cluster.wait_hpa_active(ns, _APP)
 
     def start(self) -> float:
-        """Plans the load of every workload; returns the moment at which the last one ends."""
+        """Plans the load of every workload; returns the moment at which the last one ends.
+
+        The controller syncs each HPA at a phase of its own, one period after the last time. The
+        runs of an arm change their load at moments that are spread evenly over that period,
+        counted from the sync at which the HPA first had its metric; so the arms differ in what is
+        measured, not in luck.
+        """
         begin = time.time() + 1
+        period = self._cluster.hpa_sync_seconds
         for arm in self._arms:
             for index, ns in enumerate(self._namespaces(arm)):
-                moment = begin + self._cluster.hpa_sync_seconds * index / self._runs
+                synced = self._first_sync(ns)
+                next_sync = synced + math.ceil((begin - synced) / period) * period
+                moment = next_sync + period * (index + 0.5) / self._runs
                 steps = []
                 for duration, qps in self._case.steps:
                     steps.append((moment, qps))
                     moment += duration
                 self._cluster.model.set_steps(ns, _APP, steps)
                 self._steps[ns] = steps
-        return begin + self._cluster.hpa_sync_seconds + self._case.seconds
+        return begin + 2 * period + self._case.seconds
+
+    def _first_sync(self, ns: str) -> float:
+        states = self._cluster.model.hpa_timeline(ns, _APP)
+        return next(state.t for state in states if state.active == "True")
 
     def collect(self) -> dict[Arm, list[Run]]:
         return {arm: [self._run(ns) for ns in self._namespaces(arm)] for arm in self._arms}
