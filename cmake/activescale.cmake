@@ -32,9 +32,12 @@ function(activescale_module name)
     PRIVATE activescale_options ${ARG_PRIVATE_DEPS})
 endfunction()
 
+# Every test of code that threads share: what the thread sanitizer builds.
+add_custom_target(threaded_tests)
+
 # activescale_test(NAME SOURCES ... [DEPS ...] [LABELS ...])
 # A GoogleTest binary `NAME_test`, one a module (two where gRPC keeps part of it from the thread
-# sanitizer), run as one ctest test.
+# sanitizer), run as one ctest test. Label `pure`: values in, values out, no thread sees it.
 function(activescale_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name}_test ${ARG_SOURCES})
@@ -42,4 +45,7 @@ function(activescale_test name)
     activescale_options ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name}_test COMMAND ${name}_test)
   set_tests_properties(${name}_test PROPERTIES LABELS "unit;${ARG_LABELS}" TIMEOUT 300)
+  if(NOT "pure" IN_LIST ARG_LABELS)
+    add_dependencies(threaded_tests ${name}_test)
+  endif()
 endfunction()

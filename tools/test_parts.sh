@@ -37,23 +37,23 @@ run_parts() {
   python3 tools/test_results.py "$log_dir" "${parts[@]}"
 }
 
-# unit_tests PRESET CTEST-ARGS...: builds a preset and runs its unit tests.
+# unit_tests PRESET [TARGET] [CTEST-ARGS...]: builds a preset and runs its unit tests.
 unit_tests() {
-  local preset=$1
-  shift
-  build "$preset" || return
+  local preset=$1 target=${2:-all}
+  shift $(($# < 2 ? $# : 2))
+  build "$preset" "$target" || return
   export GTEST_OUTPUT=xml:$RESULTS/ GTEST_COLOR=no
-  logged "unit-$preset" "${TEST_LAUNCHER[@]}" ctest --test-dir "build/$preset" \
+  logged "unit-$preset" "${TEST_LAUNCHER[@]}" ctest --test-dir "build/$preset" -j "$(nproc)" \
     --output-on-failure --no-tests=error --output-junit "$RESULTS/ctest.xml" "$@"
 }
 TEST_LAUNCHER=()
 
-part_release() { unit_tests release -j 2; }
+part_release() { unit_tests release; }
 
 part_asan() {
   export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-  unit_tests asan -j 2
+  unit_tests asan
 }
 
 # Debian's gRPC and Abseil are not instrumented, so what passes through them looks like a race; the
@@ -63,7 +63,7 @@ part_tsan() {
   export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=$ROOT/tools/tsan.supp
   local TEST_LAUNCHER=()
   setarch -R true 2>/dev/null && TEST_LAUNCHER=(setarch -R)
-  unit_tests tsan
+  unit_tests tsan threaded_tests -LE pure
 }
 
 part_envoy() {
