@@ -94,7 +94,7 @@ ReviewCaller::ReviewCaller(ApiClient& api, std::string path, const std::string& 
       refused_(Outcome(registry, kind, "too_many")),
       retried_(Outcome(registry, kind, "retried")) {}
 
-void ReviewCaller::Call(json::object review, Callback done) {
+void ReviewCaller::Call(const json::object& review, Callback done) {
   if (pending_->fetch_add(1) >= options_.max_pending) {
     --*pending_;
     refused_.Increment();
@@ -158,35 +158,33 @@ ApiTokenReviewer::ApiTokenReviewer(ApiClient& api, telemetry::Registry& registry
               std::move(random), options) {}
 
 void ApiTokenReviewer::Review(std::string token, Callback done) {
-  json::object review{{"kind", "TokenReview"},
-                      {"apiVersion", "authentication.k8s.io/v1"},
-                      {"spec", json::object{{"token", token}}}};
-  caller_.Call(std::move(review),
-               [done = std::move(done)](base::Result<json::object> status) mutable {
-                 if (!status) {
-                   done(std::unexpected(std::move(status.error())));
-                   return;
-                 }
-                 const json::value* authenticated = status->if_contains("authenticated");
-                 const json::object* user = FindObject(*status, {"user"});
-                 const std::string_view name = FindString(*status, {"user", "username"});
-                 if (authenticated == nullptr || !authenticated->is_bool() ||
-                     !authenticated->get_bool() || user == nullptr || name.empty()) {
-                   done(std::nullopt);
-                   return;
-                 }
-                 UserInfo info;
-                 info.name = name;
-                 info.uid = FindString(*user, {"uid"});
-                 if (const json::value* groups = user->if_contains("groups"))
-                   info.groups = ReadStrings(*groups);
-                 if (const json::object* extra = FindObject(*user, {"extra"})) {
-                   for (const auto& [key, values] : *extra) {
-                     info.extra.emplace_back(std::string_view(key), ReadStrings(values));
-                   }
-                 }
-                 done(std::move(info));
-               });
+  const json::object review{{"kind", "TokenReview"},
+                            {"apiVersion", "authentication.k8s.io/v1"},
+                            {"spec", json::object{{"token", token}}}};
+  caller_.Call(review, [done = std::move(done)](base::Result<json::object> status) mutable {
+    if (!status) {
+      done(std::unexpected(std::move(status.error())));
+      return;
+    }
+    const json::value* authenticated = status->if_contains("authenticated");
+    const json::object* user = FindObject(*status, {"user"});
+    const std::string_view name = FindString(*status, {"user", "username"});
+    if (authenticated == nullptr || !authenticated->is_bool() || !authenticated->get_bool() ||
+        user == nullptr || name.empty()) {
+      done(std::nullopt);
+      return;
+    }
+    UserInfo info;
+    info.name = name;
+    info.uid = FindString(*user, {"uid"});
+    if (const json::value* groups = user->if_contains("groups")) info.groups = ReadStrings(*groups);
+    if (const json::object* extra = FindObject(*user, {"extra"})) {
+      for (const auto& [key, values] : *extra) {
+        info.extra.emplace_back(std::string_view(key), ReadStrings(values));
+      }
+    }
+    done(std::move(info));
+  });
 }
 
 ApiAccessReviewer::ApiAccessReviewer(ApiClient& api, telemetry::Registry& registry,
@@ -212,22 +210,21 @@ void ApiAccessReviewer::Review(AccessAttributes attributes, Callback done) {
     spec["nonResourceAttributes"] =
         json::object{{"path", attributes.path}, {"verb", attributes.verb}};
   }
-  json::object review{{"kind", "SubjectAccessReview"},
-                      {"apiVersion", "authorization.k8s.io/v1"},
-                      {"spec", std::move(spec)}};
-  caller_.Call(std::move(review),
-               [done = std::move(done)](base::Result<json::object> status) mutable {
-                 if (!status) {
-                   done(std::unexpected(std::move(status.error())));
-                   return;
-                 }
-                 const auto is_true = [&status](std::string_view key) {
-                   const json::value* value = status->if_contains(key);
-                   return value != nullptr && value->is_bool() && value->get_bool();
-                 };
-                 done(AccessDecision{.allowed = is_true("allowed") && !is_true("denied"),
-                                     .reason = std::string(FindString(*status, {"reason"}))});
-               });
+  const json::object review{{"kind", "SubjectAccessReview"},
+                            {"apiVersion", "authorization.k8s.io/v1"},
+                            {"spec", std::move(spec)}};
+  caller_.Call(review, [done = std::move(done)](base::Result<json::object> status) mutable {
+    if (!status) {
+      done(std::unexpected(std::move(status.error())));
+      return;
+    }
+    const auto is_true = [&status](std::string_view key) {
+      const json::value* value = status->if_contains(key);
+      return value != nullptr && value->is_bool() && value->get_bool();
+    };
+    done(AccessDecision{.allowed = is_true("allowed") && !is_true("denied"),
+                        .reason = std::string(FindString(*status, {"reason"}))});
+  });
 }
 
 }  // namespace activescale::kube

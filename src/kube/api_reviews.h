@@ -34,7 +34,7 @@ class ReviewCaller {
                std::function<double()> random, const Options& options);
 
   /// Makes a review and hands out its `status`. Errors: as TokenReviewer's.
-  void Call(boost::json::object review, Callback done);
+  void Call(const boost::json::object& review, Callback done);
 
  private:
   struct Pending;

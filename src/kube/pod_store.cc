@@ -96,18 +96,18 @@ void PodStore::Index(Namespace& ns, Record& record, const Pod& pod) {
     posting.pods.insert(std::ranges::lower_bound(posting.pods, &record, ByName), &record);
     return &posting;
   };
-  record.labels.reserve(pod.labels.entries().size());
+  record.labels_.reserve(pod.labels.entries().size());
   for (const auto& [key, value] : pod.labels.entries()) {
     const auto values = ns.labels.try_emplace(key).first;
     const auto it = values->second.try_emplace(value).first;
     it->second.key = &values->first;
     it->second.value = &it->first;
-    record.labels.push_back(add(it->second));
+    record.labels_.push_back(add(it->second));
   }
   if (pod.owner.kind.empty()) return;
   const auto owner = ns.owners.try_emplace(pod.owner).first;
   owner->second.owner = &owner->first;
-  record.owner = add(owner->second);
+  record.owner_ = add(owner->second);
 }
 
 void PodStore::Unindex(Namespace& ns, Record& record) {
@@ -115,17 +115,17 @@ void PodStore::Unindex(Namespace& ns, Record& record) {
     posting.pods.erase(std::ranges::lower_bound(posting.pods, &record, ByName));
     return posting.pods.empty();
   };
-  for (Record::Posting* posting : record.labels) {
+  for (Record::Posting* posting : record.labels_) {
     if (!drop(*posting)) continue;
     const auto values = ns.labels.find(*posting->key);
     values->second.erase(values->second.find(*posting->value));
     if (values->second.empty()) ns.labels.erase(values);
   }
-  record.labels.clear();
-  if (record.owner != nullptr && drop(*record.owner)) {
-    ns.owners.erase(ns.owners.find(*record.owner->owner));
+  record.labels_.clear();
+  if (record.owner_ != nullptr && drop(*record.owner_)) {
+    ns.owners.erase(ns.owners.find(*record.owner_->owner));
   }
-  record.owner = nullptr;
+  record.owner_ = nullptr;
 }
 
 bool PodStore::SameIndex(const Record& record, const Pod& pod) {
@@ -133,8 +133,8 @@ bool PodStore::SameIndex(const Record& record, const Pod& pod) {
     return *posting->key == entry.first && *posting->value == entry.second;
   };
   const OwnerRef none;
-  return std::ranges::equal(record.labels, pod.labels.entries(), same_label) &&
-         (record.owner == nullptr ? none : *record.owner->owner) == pod.owner;
+  return std::ranges::equal(record.labels_, pod.labels.entries(), same_label) &&
+         (record.owner_ == nullptr ? none : *record.owner_->owner) == pod.owner;
 }
 
 void PodStore::Upsert(const Pod& pod, const base::Clock& clock) {
@@ -186,10 +186,10 @@ const PodStore::Record* PodStore::Find(metric::PodKeyView pod) const {
 
 bool PodStore::Holds(const Record& record, const metric::Requirement& requirement) {
   using Op = metric::Requirement::Op;
-  const auto it = std::ranges::find_if(record.labels, [&](const Record::Posting* posting) {
+  const auto it = std::ranges::find_if(record.labels_, [&](const Record::Posting* posting) {
     return *posting->key == requirement.key;
   });
-  const bool has = it != record.labels.end();
+  const bool has = it != record.labels_.end();
   switch (requirement.op) {
     case Op::kIn:
       return has && Contains(requirement.values, *(*it)->value);

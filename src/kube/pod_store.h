@@ -30,8 +30,8 @@ class PodStore {
    private:
     friend class PodStore;
     struct Posting;
-    std::vector<Posting*> labels;  // in the order of the keys
-    Posting* owner = nullptr;
+    std::vector<Posting*> labels_;  // in the order of the keys
+    Posting* owner_ = nullptr;
   };
   using Records = std::vector<const Record*>;
 

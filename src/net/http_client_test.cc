@@ -212,8 +212,8 @@ TEST_F(HttpClientTest, ConcurrencyAndWaitingAreBounded) {
 
 TEST_F(HttpClientTest, TheWaitForATurnCountsAgainstTheTimeout) {
   FakeHttpServer server([](const HttpRequest&, Reply& reply) { reply.Hang(); });
-  auto first = Send(Get(server.url()));
-  auto second = Send(Get(server.url()));
+  std::vector<std::future<Outcome>> in_flight;
+  for (int i = 0; i < 2; ++i) in_flight.push_back(Send(Get(server.url())));
   ClientRequest third = Get(server.url());
   third.timeout = milliseconds(50);
   const Outcome outcome = Send(std::move(third)).get();

@@ -63,7 +63,7 @@ class HttpClientTlsTest : public ::testing::Test {
   const TlsPair user_ = *MakeSelfSigned({"user"}, std::chrono::system_clock::now(), hours(24));
   std::string dir_;
   base::Snapshot<TlsContext> tls_;
-  FunctionHandler handler_{[](HttpRequest request, HttpResponder respond) {
+  FunctionHandler handler_{[](const HttpRequest& request, HttpResponder respond) {
     respond({200,
              "text/plain",
              std::string(request.FindHeader("Host")) + " " + request.peer_certificate->chain_pem,
