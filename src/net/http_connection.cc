@@ -89,7 +89,7 @@ class Connection final : public HttpConnection,
   void Abort() override;
 
   /// Takes the handler's answer; on the loop's thread.
-  void OnResponse(HttpResponse response);
+  void OnResponse(const HttpResponse& response);
 
  private:
   enum class Phase : uint8_t { kHandshake, kIdle, kReading, kHandling, kWriting, kLinger, kClosed };
@@ -161,8 +161,8 @@ class Ticket {
     auto connection = std::move(connection_);
     if (!connection) return;
     asio::dispatch(loop->context.get_executor(),
-                   [connection = std::move(connection), response = std::move(response)]() mutable {
-                     connection->OnResponse(std::move(response));
+                   [connection = std::move(connection), response = std::move(response)] {
+                     connection->OnResponse(response);
                    });
   }
 
@@ -367,7 +367,7 @@ HttpRequest Connection<Stream>::TakeRequest() {
 }
 
 template <typename Stream>
-void Connection<Stream>::OnResponse(HttpResponse response) {
+void Connection<Stream>::OnResponse(const HttpResponse& response) {
   if (phase_ != Phase::kHandling) return;  // aborted meanwhile
   if (!close_after_ && (context_->draining || requests_ >= limits().max_connection_requests ||
                         Now() >= retire_at_)) {

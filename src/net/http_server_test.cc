@@ -18,7 +18,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 
 /// Says what it was asked.
-void Echo(HttpRequest request, HttpResponder respond) {
+void Echo(const HttpRequest& request, HttpResponder respond) {
   HttpResponse response;
   response.content_type = "text/plain";
   response.body = request.method + " " + request.target + " [" + request.body + "] " +
@@ -89,13 +89,12 @@ TEST_F(HttpServerTest, ReadsARequestHoweverItIsCut) {
 
 TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrderThoughTheHandlerAnswersFromAnotherThread) {
   std::vector<std::thread> threads;
-  Start([&threads](HttpRequest request, HttpResponder respond) {
+  Start([&threads](const HttpRequest& request, HttpResponder respond) {
     const bool slow = request.target == "/0";
-    threads.emplace_back(
-        [slow, request = std::move(request), respond = std::move(respond)]() mutable {
-          if (slow) std::this_thread::sleep_for(milliseconds(20));
-          Echo(std::move(request), std::move(respond));
-        });
+    threads.emplace_back([slow, request, respond = std::move(respond)]() mutable {
+      if (slow) std::this_thread::sleep_for(milliseconds(20));
+      Echo(request, std::move(respond));
+    });
   });
   auto client = Connect();
   std::string all;
@@ -201,7 +200,7 @@ TEST_F(HttpServerTest, AnIdleConnectionIsClosedAfterTheIdleTimeoutOnly) {
 }
 
 TEST_F(HttpServerTest, AClientThatDoesNotReadIsCut) {
-  Start([](HttpRequest, HttpResponder respond) {
+  Start([](const HttpRequest&, HttpResponder respond) {
     respond({200, "text/plain", std::string(64 << 20, 'x'), {}});
   });
   auto client = Connect();
@@ -247,7 +246,7 @@ TEST_F(HttpServerTest, AConnectionIsRetiredByAgeOrRequestsWithAnAnswerThatSaysSo
 }
 
 TEST_F(HttpServerTest, AHandlerThatDropsItsResponderAnswers500) {
-  Start([](HttpRequest, HttpResponder respond) { HttpResponder gone = std::move(respond); });
+  Start([](const HttpRequest&, HttpResponder respond) { HttpResponder gone = std::move(respond); });
   auto client = Connect();
   EXPECT_EQ(client->Fetch("GET", "/")->status, 500);
   EXPECT_EQ(client->Fetch("GET", "/")->status, 500);
@@ -255,7 +254,7 @@ TEST_F(HttpServerTest, AHandlerThatDropsItsResponderAnswers500) {
 
 TEST_F(HttpServerTest, AResponderOutlivesItsConnectionTheServerAndTheLoop) {
   std::promise<HttpResponder> taken[2];
-  Start([&taken](HttpRequest request, HttpResponder respond) {
+  Start([&taken](const HttpRequest& request, HttpResponder respond) {
     taken[request.target == "/0" ? 0 : 1].set_value(std::move(respond));
   });
   auto client = Connect();
@@ -304,9 +303,9 @@ TEST_F(HttpServerTest, Http10AndConnectionCloseAreClosedAfterTheAnswer) {
 
 TEST_F(HttpServerTest, DrainAnswersWhatIsInFlightClosesIdleOnesAndTakesNoMore) {
   std::promise<HttpResponder> taken;
-  Start([&taken](HttpRequest request, HttpResponder respond) {
+  Start([&taken](const HttpRequest& request, HttpResponder respond) {
     if (request.target == "/slow") return taken.set_value(std::move(respond));
-    Echo(std::move(request), std::move(respond));
+    Echo(request, std::move(respond));
   });
   auto idle = Connect();
   ASSERT_TRUE(idle->Fetch("GET", "/"));
@@ -331,7 +330,8 @@ TEST_F(HttpServerTest, DrainAnswersWhatIsInFlightClosesIdleOnesAndTakesNoMore) {
 
 TEST_F(HttpServerTest, DrainCutsWhatDoesNotEndInTime) {
   std::promise<HttpResponder> taken;
-  Start([&taken](HttpRequest, HttpResponder respond) { taken.set_value(std::move(respond)); });
+  Start(
+      [&taken](const HttpRequest&, HttpResponder respond) { taken.set_value(std::move(respond)); });
   auto busy = Connect();
   ASSERT_TRUE(busy->Send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n"));
   HttpResponder respond = taken.get_future().get();

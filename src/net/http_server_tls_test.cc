@@ -34,7 +34,7 @@ class HttpServerTlsTest : public testing::Test {
 
   const TlsPair pair_ = MakePair("first");
   base::Snapshot<TlsContext> tls_;
-  FunctionHandler handler_{[](HttpRequest request, HttpResponder respond) {
+  FunctionHandler handler_{[](const HttpRequest& request, HttpResponder respond) {
     respond({200,
              "text/plain",
              request.peer_certificate ? request.peer_certificate->chain_pem : "no TLS",
@@ -103,7 +103,7 @@ TEST_F(HttpServerTlsTest, AReloadedPairServesNewConnectionsAndOldOnesGoOn) {
 }
 
 TEST_F(HttpServerTlsTest, AnAnswerOfManyRecordsArrivesWhole) {
-  FunctionHandler handler([](HttpRequest, HttpResponder respond) {
+  FunctionHandler handler([](const HttpRequest&, HttpResponder respond) {
     respond({200, "text/plain", std::string(3'000'000, 'y'), {}});
   });
   HttpServerOptions options;

@@ -18,10 +18,10 @@ namespace activescale::net {
 /// A handler made of a function.
 class FunctionHandler final : public HttpHandler {
  public:
-  using Function = std::function<void(HttpRequest, HttpResponder)>;
+  using Function = std::function<void(const HttpRequest&, HttpResponder)>;
   explicit FunctionHandler(Function function) : function_(std::move(function)) {}
   void Handle(HttpRequest request, HttpResponder respond) override {
-    function_(std::move(request), std::move(respond));
+    function_(request, std::move(respond));
   }
 
  private:

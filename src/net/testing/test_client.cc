@@ -138,7 +138,8 @@ std::optional<HttpResponse> TestClient::Fetch(std::string_view method, std::stri
                                               std::string_view body) {
   std::string request;
   request.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: localhost\r\n");
-  for (const auto& [name, value] : headers) request += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : headers)
+    request.append(name).append(": ").append(value).append("\r\n");
   if (!body.empty()) request += "Content-Length: " + std::to_string(body.size()) + "\r\n";
   request.append("\r\n").append(body);
   if (!Send(request)) return std::nullopt;
