@@ -1,0 +1,110 @@
+#include "metricsapi/api_handler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "metricsapi/status.h"
+
+namespace activescale::metricsapi {
+
+namespace {
+
+net::HttpResponse Json(std::string body) {
+  net::HttpResponse response;
+  response.body = std::move(body);
+  return response;
+}
+
+net::HttpResponse NotFound(const std::string& path) {
+  return StatusResponse({base::Code::kNotFound, fmt::format("nothing is served at {}", path)});
+}
+
+}  // namespace
+
+/// One request on its way.
+struct ApiHandler::Call {
+  net::HttpRequest request;
+  RequestTarget target;
+  RequestInfo info;
+  net::HttpResponder respond;
+};
+
+ApiHandler::ApiHandler(Parts parts)
+    : parts_(std::move(parts)),
+      group_(CustomMetricsGroup()),
+      group_list_(WriteGroupList({group_})),
+      group_text_(WriteGroup(group_)),
+      version_text_(WriteVersion(parts_.version)) {
+  for (const std::string& version : group_.versions) {
+    resource_lists_.push_back(WriteResourceList(group_, version));
+  }
+}
+
+void ApiHandler::Handle(net::HttpRequest request, net::HttpResponder respond) {
+  const base::SteadyTime begin = parts_.clock.Now();
+  auto target = ParseTarget(request.target);
+  RequestInfo info;
+  if (target) info = ResolveRequestInfo(request.method, *target);
+  respond = [this, begin, series = RequestMetrics::SeriesOf(info),
+             respond = std::move(respond)](net::HttpResponse response) mutable {
+    parts_.metrics.Count(series, response.status, parts_.clock.Now() - begin);
+    respond(std::move(response));
+  };
+  if (!target) return respond(StatusResponse(target.error()));
+
+  auto call = std::make_unique<Call>(
+      Call{std::move(request), *std::move(target), std::move(info), std::move(respond)});
+  if (parts_.access == nullptr) return Route(std::move(call));
+  const Call& checked = *call;
+  parts_.access->Check(
+      checked.request, checked.info,
+      [this, call = std::move(call)](base::Result<void> allowed) mutable {
+        if (allowed) return Route(std::move(call));
+        const RequestInfo& about = call->info;
+        call->respond(StatusResponse(allowed.error(), {about.group, about.resource, about.name}));
+      });
+}
+
+void ApiHandler::Route(std::unique_ptr<Call> call) {
+  const std::vector<std::string>& segments = call->target.segments;
+  static constexpr std::array<std::string_view, 4> kHealth = {"healthz", "livez", "readyz",
+                                                              "metrics"};
+  if (segments.size() == 1 && std::ranges::find(kHealth, segments[0]) != kHealth.end()) {
+    return parts_.health.Handle(std::move(call->request), std::move(call->respond));
+  }
+  const bool read = segments.size() > 3 && segments[0] == "apis" && segments[1] == group_.name &&
+                    std::ranges::find(group_.versions, segments[2]) != group_.versions.end();
+  auto discovery = read ? std::nullopt : AnswerDiscovery(call->target);
+  if (!read && !discovery) return call->respond(NotFound(call->target.path));
+  if (call->request.method != "GET") {
+    auto refused = StatusResponse(405, "MethodNotAllowed",
+                                  call->request.method + " is not served here, only GET");
+    refused.headers.emplace_back("Allow", "GET");
+    return call->respond(std::move(refused));
+  }
+  if (discovery) return call->respond(*std::move(discovery));
+  auto query = ParseCustomMetricsQuery(call->target);
+  if (!query) {
+    const RequestInfo& about = call->info;
+    return call->respond(StatusResponse(query.error(), {group_.name, about.resource, about.name}));
+  }
+  parts_.custom_metrics.Read(*std::move(query), std::move(call->respond));
+}
+
+std::optional<net::HttpResponse> ApiHandler::AnswerDiscovery(const RequestTarget& target) const {
+  const std::vector<std::string>& segments = target.segments;
+  if (segments.size() == 1 && segments[0] == "version") return Json(version_text_);
+  if (segments.empty() || segments[0] != "apis") return std::nullopt;
+  if (segments.size() == 1) return Json(group_list_);
+  if (segments[1] != group_.name) return std::nullopt;
+  if (segments.size() == 2) return Json(group_text_);
+  const auto version = std::ranges::find(group_.versions, segments[2]);
+  if (segments.size() > 3 || version == group_.versions.end()) return std::nullopt;
+  return Json(resource_lists_[static_cast<size_t>(version - group_.versions.begin())]);
+}
+
+}  // namespace activescale::metricsapi

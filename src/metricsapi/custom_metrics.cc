@@ -1,0 +1,233 @@
+#include "metricsapi/custom_metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "metricsapi/status.h"
+#include "metricsapi/workload_kind.h"
+
+namespace activescale::metricsapi {
+
+namespace {
+
+using base::Code;
+using base::Error;
+using metric::PodKey;
+using store::PodReading;
+
+constexpr std::string_view kGroup = "custom.metrics.k8s.io";
+/// Names told in a message; the rest is a number.
+constexpr size_t kNamesShown = 5;
+
+/// Seconds; around the flush intervals in use (1 to 30 s) and the TTL.
+const std::vector<double> kAgeBuckets = {0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 60};
+
+StatusDetails DetailsOf(const CustomMetricsQuery& query) {
+  return {std::string(kGroup), query.resource, query.name};
+}
+
+net::HttpResponse Refuse(const CustomMetricsQuery& query, Code code, std::string message) {
+  return StatusResponse(Error{code, std::move(message)}, DetailsOf(query));
+}
+
+/// "web-1, web-2 and 7 more".
+std::string NameSome(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
+  }
+  if (names.size() > kNamesShown) text += fmt::format(" and {} more", names.size() - kNamesShown);
+  return text;
+}
+
+/// Calendar time of a moment on our monotonic clock.
+class WallClock {
+ public:
+  explicit WallClock(const base::Clock& clock)
+      : steady_now_(clock.Now()), wall_now_(clock.WallNow()) {}
+  [[nodiscard]] base::SteadyTime now() const { return steady_now_; }
+  [[nodiscard]] base::WallTime At(base::SteadyTime time) const {
+    return wall_now_ + std::chrono::duration_cast<base::WallTime::duration>(time - steady_now_);
+  }
+
+ private:
+  base::SteadyTime steady_now_;
+  base::WallTime wall_now_;
+};
+
+DescribedObject DescribeObject(const CustomMetricsQuery& query) {
+  const auto found = std::ranges::find(kWorkloadKinds, query.resource, &WorkloadKind::resource);
+  if (found != kWorkloadKinds.end()) {
+    return {found->kind, found->api_version, query.ns, query.name};
+  }
+  const size_t dot = query.resource.find('.');
+  const std::string_view resource = query.resource;
+  return {resource.substr(0, dot), dot == std::string_view::npos ? "v1" : resource.substr(dot + 1),
+          query.ns, query.name};
+}
+
+net::HttpResponse ListResponse(const CustomMetricsQuery& query,
+                               const std::vector<MetricValue>& values) {
+  net::HttpResponse response;
+  response.body = WriteMetricValueList(query.version, metric::MetricName(query.metric),
+                                       query.metric_selector, values);
+  return response;
+}
+
+std::vector<PodKey> KeysOf(const std::vector<kube::WorkloadPod>& pods) {
+  std::vector<PodKey> keys;
+  keys.reserve(pods.size());
+  for (const kube::WorkloadPod& pod : pods) keys.push_back(pod.key);
+  return keys;
+}
+
+/// What to say when nothing is known of any pod that was asked for.
+std::string NoTelemetry(const CustomMetricsQuery& query, const std::vector<PodKey>& pods) {
+  std::vector<std::string_view> names;
+  for (const PodKey& pod : pods) names.push_back(pod.name);
+  return fmt::format(
+      "no fresh telemetry for {}: no Envoy has pushed within the TTL for {} pod{} in namespace "
+      "{} ({}); this is not zero; check that their Envoys push to this service and that the pods "
+      "were restarted after that was configured",
+      metric::MetricName(query.metric), pods.size(), pods.size() == 1 ? "" : "s", query.ns,
+      NameSome(names));
+}
+
+}  // namespace
+
+CustomMetrics::CustomMetrics(const kube::PodIndex& pods, store::SampleStore& samples,
+                             const base::Clock& clock, telemetry::Registry& registry)
+    : pods_(pods),
+      samples_(samples),
+      clock_(clock),
+      synthesized_zeros_(registry.AddCounter(
+          "activescale_synthesized_zeros_total",
+          "Values served as 0 because the pod's Envoy pushes and does not have the metric")),
+      saturated_sums_(registry.AddCounter("activescale_saturated_sums_total",
+                                          "Sums over a workload that hit the largest quantity")),
+      freshness_(registry.AddHistogram("activescale_metric_freshness_seconds",
+                                       "Age of each value when it was served", kAgeBuckets,
+                                       {{"group", std::string(kGroup)}})) {}
+
+void CustomMetrics::Read(CustomMetricsQuery query, net::HttpResponder respond) {
+  if (!query.metric_selector.Matches({})) {
+    return respond(Refuse(
+        query, Code::kNotFound,
+        fmt::format("no series of {} has labels that match \"{}\": the metric carries no labels; "
+                    "select pods by labelSelector",
+                    metric::MetricName(query.metric), query.metric_selector.ToString())));
+  }
+  if (query.resource != "pods") return ReadObject(std::move(query), std::move(respond));
+  if (query.name == "*") {
+    auto pods = pods_.Select(query.ns, query.pod_selector);
+    if (!pods) return respond(StatusResponse(pods.error(), DetailsOf(query)));
+    if (pods->empty()) return respond(ListResponse(query, {}));
+    return ReadPods(std::move(query), *std::move(pods), std::move(respond));
+  }
+  const auto known = pods_.Contains({query.ns, query.name});
+  if (!known) return respond(StatusResponse(known.error(), DetailsOf(query)));
+  if (!*known) {
+    return respond(
+        Refuse(query, Code::kNotFound,
+               fmt::format("pods \"{}\" not found in namespace {}", query.name, query.ns)));
+  }
+  std::vector<PodKey> pods = {{query.ns, query.name}};
+  ReadPods(std::move(query), std::move(pods), std::move(respond));
+}
+
+void CustomMetrics::ReadPods(CustomMetricsQuery query, std::vector<PodKey> pods,
+                             net::HttpResponder respond) {
+  std::vector<PodKey> asked = pods;
+  const metric::MetricKind kind = query.metric;
+  samples_.Read(std::move(asked), kind,
+                [this, query = std::move(query), pods = std::move(pods),
+                 respond = std::move(respond)](base::Result<store::ReadResult> result) mutable {
+                  respond(result ? AnswerPods(query, pods, *result)
+                                 : StatusResponse(result.error(), DetailsOf(query)));
+                });
+}
+
+void CustomMetrics::ReadObject(CustomMetricsQuery query, net::HttpResponder respond) {
+  auto pods = pods_.PodsOf(query.ns, {query.resource, query.name});
+  if (!pods) return respond(StatusResponse(pods.error(), DetailsOf(query)));
+  if (pods->empty()) {
+    return respond(Refuse(query, Code::kNotFound,
+                          fmt::format("{} \"{}\" has no pods, hence no {}", query.resource,
+                                      query.name, metric::MetricName(query.metric))));
+  }
+  std::vector<PodKey> asked = KeysOf(*pods);
+  const metric::MetricKind kind = query.metric;
+  samples_.Read(std::move(asked), kind,
+                [this, query = std::move(query), pods = *std::move(pods),
+                 respond = std::move(respond)](base::Result<store::ReadResult> result) mutable {
+                  respond(result ? AnswerObject(query, pods, *result)
+                                 : StatusResponse(result.error(), DetailsOf(query)));
+                });
+}
+
+net::HttpResponse CustomMetrics::AnswerPods(const CustomMetricsQuery& query,
+                                            const std::vector<PodKey>& pods,
+                                            const store::ReadResult& result) const {
+  const WallClock wall(clock_);
+  std::vector<MetricValue> values;
+  values.reserve(pods.size());
+  for (size_t i = 0; i < pods.size(); ++i) {
+    const PodReading& reading = result.readings[i];
+    if (reading.state == PodReading::State::kMissing) continue;
+    Observe(reading, wall.now());
+    values.push_back(
+        {{"Pod", "v1", query.ns, pods[i].name}, wall.At(reading.received), reading.value});
+  }
+  if (!values.empty()) return ListResponse(query, values);
+  if (result.partial) {
+    return Refuse(query, Code::kUnavailable,
+                  "the part of the store that holds these pods does not answer");
+  }
+  return Refuse(query, Code::kNotFound, NoTelemetry(query, pods));
+}
+
+net::HttpResponse CustomMetrics::AnswerObject(const CustomMetricsQuery& query,
+                                              const std::vector<kube::WorkloadPod>& pods,
+                                              const store::ReadResult& result) const {
+  if (result.partial) {
+    return Refuse(query, Code::kUnavailable,
+                  "a part of the store does not answer, so the sum would be too small");
+  }
+  const WallClock wall(clock_);
+  metric::Quantity sum;
+  bool saturated = false;
+  std::optional<base::SteadyTime> oldest;
+  std::vector<std::string_view> silent;
+  for (size_t i = 0; i < pods.size(); ++i) {
+    const PodReading& reading = result.readings[i];
+    if (reading.state == PodReading::State::kMissing) {
+      if (!pods[i].starting) silent.push_back(pods[i].key.name);
+      continue;
+    }
+    sum = sum.SaturatingAdd(reading.value, &saturated);
+    oldest = std::min(oldest.value_or(reading.received), reading.received);
+  }
+  if (!oldest) return Refuse(query, Code::kNotFound, NoTelemetry(query, KeysOf(pods)));
+  if (!silent.empty()) {
+    return Refuse(query, Code::kNotFound,
+                  fmt::format("the sum of {} over {} \"{}\" is not known: {} of {} pods have no "
+                              "fresh telemetry ({})",
+                              metric::MetricName(query.metric), query.resource, query.name,
+                              silent.size(), pods.size(), NameSome(silent)));
+  }
+  for (const PodReading& reading : result.readings) {
+    if (reading.state != PodReading::State::kMissing) Observe(reading, wall.now());
+  }
+  if (saturated) saturated_sums_.Increment();
+  return ListResponse(query, {{DescribeObject(query), wall.At(*oldest), sum}});
+}
+
+void CustomMetrics::Observe(const PodReading& reading, base::SteadyTime now) const {
+  freshness_.Observe(std::chrono::duration<double>(now - reading.received).count());
+  if (reading.state == PodReading::State::kSynthesizedZero) synthesized_zeros_.Increment();
+}
+
+}  // namespace activescale::metricsapi
