@@ -1,5 +1,6 @@
 # Third-party libraries, all from Debian 12 packages (packages/apt.txt).
 find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(Protobuf REQUIRED)

@@ -12,6 +12,7 @@
 /// Source: https://clang.llvm.org/docs/ThreadSafetyAnalysis.html
 #define CAPABILITY(x) AS_THREAD_ANNOTATION(capability(x))
 #define SCOPED_CAPABILITY AS_THREAD_ANNOTATION(scoped_lockable)
+#undef GUARDED_BY  // Abseil's, from gRPC's headers, means the same
 #define GUARDED_BY(x) AS_THREAD_ANNOTATION(guarded_by(x))
 #define REQUIRES(...) AS_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define ACQUIRE(...) AS_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))

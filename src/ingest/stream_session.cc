@@ -241,6 +241,12 @@ std::optional<base::SteadyTime> StreamSession::OnDue(base::SteadyTime now) {
   return next;
 }
 
+std::string StreamSession::Who() {
+  base::MutexLock lock(mutex_);
+  if (pod_.name.empty()) return peer_;
+  return fmt::format("pod {}/{} at {}", pod_.ns, pod_.name, peer_);
+}
+
 void StreamSession::WatchSender(const ScannedMessage& message, base::SteadyTime now) {
   WatchCadence(now);
   if (!message.timestamp_ms) return;

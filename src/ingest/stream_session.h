@@ -43,6 +43,7 @@ class Ingest {
   void Tick(base::SteadyTime now);
 
   [[nodiscard]] IngestMetrics& metrics() { return metrics_; }
+  [[nodiscard]] const base::Clock& clock() const { return clock_; }
 
  private:
   friend class StreamSession;
@@ -90,6 +91,9 @@ class StreamSession final : public Due, public std::enable_shared_from_this<Stre
   [[nodiscard]] base::Result<void> End(bool closed_by_sender);
 
   std::optional<base::SteadyTime> OnDue(base::SteadyTime now) override;
+
+  /// The sender for messages to people: its pod, if it is known, and its address.
+  [[nodiscard]] std::string Who();
 
  private:
   /// Why this stream's messages are dropped, and the counter of them.
