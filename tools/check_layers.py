@@ -43,7 +43,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "curl/": {"net"},
     "hiredis/": {"redis"},
     "sqlite3.h": {"series"},
-    "re2/": {"promql"},
+    "re2/": {"series", "promql"},
     "snappy": {"source"},
     "google/protobuf": {"source"},
     "zlib.h": {"ingest"},

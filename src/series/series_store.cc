@@ -1,0 +1,202 @@
+#include "series/series_store.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace activescale::series {
+namespace {
+
+/// Instant selectors look back this far, so a series is kept this long after its last sample.
+constexpr int64_t kLookbackMs = 5 * 60 * 1000;
+/// After a drop for memory this share of the limit is free again, so that drops come in bursts
+/// rather than with each sample.
+constexpr size_t kFreeShare = 10;
+constexpr int64_t kFullForMs = 1000;
+
+std::vector<std::string> Terms(const Matchers& matchers) {
+  std::vector<std::string> terms;
+  for (const Matcher& matcher : matchers) terms.push_back(matcher.ToString());
+  std::ranges::sort(terms);
+  terms.erase(std::ranges::unique(terms).begin(), terms.end());
+  return terms;
+}
+
+std::string Joined(const std::vector<std::string>& terms) {
+  std::string joined;
+  for (const std::string& term : terms) joined.append(term).append(",");
+  return joined;
+}
+
+}  // namespace
+
+int64_t SeriesStore::NowMs() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(clock_.WallNow().time_since_epoch())
+      .count();
+}
+
+/// A selector with fewer conditions selects all that one with more of them does, so its lease has
+/// recorded the same series.
+int64_t SeriesStore::CoveredSince(const Lease& fresh, int64_t now_ms) const {
+  int64_t since = now_ms;
+  for (const auto& [key, lease] : leases_) {
+    if (!std::ranges::includes(fresh.terms, lease.terms)) continue;
+    since = std::min(since, std::max(lease.since_ms, now_ms - lease.window_ms));
+  }
+  return since;
+}
+
+SeriesStore::Lease& SeriesStore::Renew(const Matchers& matchers, int64_t window_ms,
+                                       int64_t now_ms) {
+  std::vector<std::string> terms = Terms(matchers);
+  const std::string key = Joined(terms);
+  const auto found = leases_.find(key);
+  if (found != leases_.end()) {
+    Lease& lease = found->second;
+    if (window_ms > lease.window_ms) {
+      // What was older than the former window may be forgotten already.
+      lease.since_ms = std::max(lease.since_ms, now_ms - lease.window_ms);
+      lease.window_ms = window_ms;
+    }
+    lease.used_ms = now_ms;
+    return lease;
+  }
+  while (leases_.size() >= options_.max_leases && DropOldestLease()) Sweep(now_ms);
+  Lease lease{.matchers = matchers,
+              .terms = std::move(terms),
+              .window_ms = window_ms,
+              .since_ms = now_ms,
+              .used_ms = now_ms,
+              .kept = false};
+  lease.since_ms = CoveredSince(lease, now_ms);
+  return leases_.emplace(key, std::move(lease)).first->second;
+}
+
+void SeriesStore::Keep(const Matchers& matchers, std::chrono::milliseconds retention) {
+  const base::MutexLock lock(mutex_);
+  Renew(matchers, retention.count(), NowMs()).kept = true;
+}
+
+bool SeriesStore::WantsLocked(const metric::Labels& labels) const {
+  return std::ranges::any_of(
+      leases_, [&](const auto& entry) { return MatchesAll(entry.second.matchers, labels); });
+}
+
+bool SeriesStore::Wants(const metric::Labels& labels) const {
+  const base::MutexLock lock(mutex_);
+  return index_.Find(labels) != nullptr || WantsLocked(labels);
+}
+
+AppendOutcome SeriesStore::Append(const metric::Labels& labels, Sample sample) {
+  const base::MutexLock lock(mutex_);
+  const auto counted = [this](AppendOutcome outcome) REQUIRES(mutex_) {
+    ++stats_.samples_by_outcome[static_cast<size_t>(outcome)];
+    return outcome;
+  };
+  std::shared_ptr<Series> series = index_.Find(labels);
+  if (series == nullptr && !WantsLocked(labels)) return counted(AppendOutcome::kNotWanted);
+  if (stats_.bytes >= options_.max_bytes) {
+    if (!MakeRoom()) return counted(AppendOutcome::kFull);
+    // Room may have been made of this very series.
+    series = index_.Find(labels);
+    if (series == nullptr && !WantsLocked(labels)) return counted(AppendOutcome::kNotWanted);
+  }
+  if (series == nullptr) {
+    series = index_.Add(labels);
+    stats_.bytes += series->bytes();
+  }
+  const Series::Appended appended = series->Append(sample);
+  stats_.bytes += appended.grown_bytes;
+  switch (appended.result) {
+    case Series::AppendResult::kOutOfOrder:
+      return counted(AppendOutcome::kOutOfOrder);
+    case Series::AppendResult::kDuplicate:
+      return counted(AppendOutcome::kDuplicate);
+    case Series::AppendResult::kOk:
+      break;
+  }
+  return counted(AppendOutcome::kStored);
+}
+
+void SeriesStore::MarkStale(const metric::Labels& labels, int64_t time_ms) {
+  const base::MutexLock lock(mutex_);
+  const std::shared_ptr<Series> series = index_.Find(labels);
+  if (series != nullptr) stats_.bytes += series->Append({time_ms, StaleMarker()}).grown_bytes;
+}
+
+base::Result<Selection> SeriesStore::Select(const Matchers& matchers, int64_t min_ms,
+                                            int64_t /*max_ms*/) {
+  const base::MutexLock lock(mutex_);
+  const int64_t now_ms = NowMs();
+  const int64_t window_ms = min_ms >= now_ms ? 0 : now_ms - std::max<int64_t>(min_ms, 0);
+  Selection selection;
+  selection.observed_since_ms = Renew(matchers, window_ms, now_ms).since_ms;
+  for (std::shared_ptr<Series>& series : index_.Select(matchers)) {
+    selection.series.push_back(std::move(series));
+  }
+  return selection;
+}
+
+bool SeriesStore::DropOldestLease() {
+  auto oldest = leases_.end();
+  for (auto lease = leases_.begin(); lease != leases_.end(); ++lease) {
+    if (lease->second.kept) continue;
+    if (oldest == leases_.end() || lease->second.used_ms < oldest->second.used_ms) oldest = lease;
+  }
+  if (oldest == leases_.end()) return false;
+  leases_.erase(oldest);
+  ++stats_.leases_dropped_for_memory;
+  return true;
+}
+
+bool SeriesStore::MakeRoom() {
+  const int64_t now_ms = NowMs();
+  // Looking for room costs a walk over everything, which a flood of refusals must not repeat.
+  if (found_full_ms_ != kMinTime && now_ms - found_full_ms_ < kFullForMs) return false;
+  Sweep(now_ms);
+  while (stats_.bytes > options_.max_bytes - options_.max_bytes / kFreeShare && DropOldestLease()) {
+    Sweep(now_ms);
+  }
+  found_full_ms_ = stats_.bytes < options_.max_bytes ? kMinTime : now_ms;
+  return found_full_ms_ == kMinTime;
+}
+
+void SeriesStore::Sweep(int64_t now_ms) {
+  std::unordered_map<const Series*, int64_t> windows;
+  for (const auto& [key, lease] : leases_) {
+    for (const std::shared_ptr<Series>& series : index_.Select(lease.matchers)) {
+      int64_t& window = windows[series.get()];
+      window = std::max(window, lease.window_ms);
+    }
+  }
+  size_t bytes = 0;
+  for (const std::shared_ptr<Series>& series : index_.All()) {
+    const auto window = windows.find(series.get());
+    const int64_t before = window == windows.end() ? kMaxTime : now_ms - window->second;
+    if (window == windows.end() || series->last_ms() < before - kLookbackMs) {
+      index_.Remove(*series);
+      continue;
+    }
+    series->DropBefore(before);
+    bytes += series->bytes();
+  }
+  stats_.bytes = bytes;
+}
+
+void SeriesStore::Maintain() {
+  const base::MutexLock lock(mutex_);
+  const int64_t now_ms = NowMs();
+  stats_.leases_expired += std::erase_if(leases_, [&](const auto& entry) {
+    return !entry.second.kept && now_ms - entry.second.used_ms > options_.lease.count();
+  });
+  Sweep(now_ms);
+}
+
+SeriesStoreStats SeriesStore::stats() const {
+  const base::MutexLock lock(mutex_);
+  SeriesStoreStats stats = stats_;
+  stats.leases = leases_.size();
+  stats.series = index_.size();
+  return stats;
+}
+
+}  // namespace activescale::series

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "series/label_index.h"
+#include "series/series_source.h"
+
+namespace activescale::series {
+
+/// What became of a sample; all but kStored are refusals.
+enum class AppendOutcome : uint8_t {
+  kStored,
+  kNotWanted,   // no lease and no kept selector asks for the series
+  kOutOfOrder,  // earlier than the series' newest sample
+  kDuplicate,   // the series has a sample of this time
+  kFull,        // the memory limit is reached by kept selectors alone
+};
+inline constexpr size_t kAppendOutcomes = 5;
+
+struct SeriesStoreOptions {
+  /// Memory of all series together. Above it the oldest lease is dropped.
+  size_t max_bytes = size_t{64} << 20;
+  /// How long a selector is recorded after its last use.
+  std::chrono::milliseconds lease{std::chrono::minutes(10)};
+  /// Different selectors recorded at the same time. Above it the oldest lease is dropped.
+  size_t max_leases = 4096;
+};
+
+struct SeriesStoreStats {
+  std::array<uint64_t, kAppendOutcomes> samples_by_outcome{};
+  uint64_t leases_dropped_for_memory = 0;
+  uint64_t leases_expired = 0;
+  size_t leases = 0;  // kept selectors included
+  size_t series = 0;
+  size_t bytes = 0;
+};
+
+/// The recent past, in memory, of what somebody asks for. Asking (`Select`) takes out a lease on
+/// the selector for as long a window as was asked; from then on its samples are recorded, until
+/// nobody has asked for `lease`. Kept selectors are recorded for ever. Threads: any. One lock for
+/// the index, never held while samples are read.
+class SeriesStore final : public SeriesSource {
+ public:
+  SeriesStore(const SeriesStoreOptions& options, const base::Clock& clock)
+      : options_(options), clock_(clock) {}
+
+  /// Records what `matchers` select from now on, at least the last `retention` of it.
+  void Keep(const Matchers& matchers, std::chrono::milliseconds retention) EXCLUDES(mutex_);
+
+  /// Whether a sample of this series would be stored; to skip work that makes samples.
+  [[nodiscard]] bool Wants(const metric::Labels& labels) const EXCLUDES(mutex_);
+
+  /// A label with the value "" is the same as no label and must not be in `labels`.
+  AppendOutcome Append(const metric::Labels& labels, Sample sample) EXCLUDES(mutex_);
+
+  /// Says that a series has ended at `time_ms`: instant selectors no longer find it. Nothing
+  /// happens to a series that is not recorded.
+  void MarkStale(const metric::Labels& labels, int64_t time_ms) EXCLUDES(mutex_);
+
+  /// Renews the selector's lease, or takes it out with a window from `min_ms` to now. Never fails:
+  /// what is not recorded yet shows in observed_since_ms.
+  [[nodiscard]] base::Result<Selection> Select(const Matchers& matchers, int64_t min_ms,
+                                               int64_t max_ms) override EXCLUDES(mutex_);
+
+  /// Lets leases expire, forgets samples that no lease's window reaches, and series without any.
+  /// To be called every few seconds.
+  void Maintain() EXCLUDES(mutex_);
+
+  [[nodiscard]] SeriesStoreStats stats() const EXCLUDES(mutex_);
+
+ private:
+  struct Lease {
+    Matchers matchers;
+    std::vector<std::string> terms;  // of the matchers, sorted
+    int64_t window_ms = 0;
+    int64_t since_ms = 0;  // everything in the window since then is recorded
+    int64_t used_ms = 0;
+    bool kept = false;
+  };
+
+  [[nodiscard]] int64_t NowMs() const;
+  Lease& Renew(const Matchers& matchers, int64_t window_ms, int64_t now_ms) REQUIRES(mutex_);
+  [[nodiscard]] int64_t CoveredSince(const Lease& fresh, int64_t now_ms) const REQUIRES(mutex_);
+  [[nodiscard]] bool WantsLocked(const metric::Labels& labels) const REQUIRES(mutex_);
+  [[nodiscard]] bool MakeRoom() REQUIRES(mutex_);
+  [[nodiscard]] bool DropOldestLease() REQUIRES(mutex_);
+  void Sweep(int64_t now_ms) REQUIRES(mutex_);
+
+  const SeriesStoreOptions options_;
+  const base::Clock& clock_;
+  mutable base::Mutex mutex_;
+  LabelIndex index_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Lease> leases_ GUARDED_BY(mutex_);  // by joined terms
+  SeriesStoreStats stats_ GUARDED_BY(mutex_);
+  int64_t found_full_ms_ GUARDED_BY(mutex_) = kMinTime;
+};
+
+}  // namespace activescale::series
