@@ -16,4 +16,13 @@ std::string Sha1Hex(std::string_view text) {
   return hex;
 }
 
+std::string Sha256(std::string_view text) {
+  std::string digest(EVP_MAX_MD_SIZE, '\0');
+  unsigned size = 0;
+  EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(digest.data()), &size,
+             EVP_sha256(), nullptr);
+  digest.resize(size);
+  return digest;
+}
+
 }  // namespace activescale::net

@@ -19,6 +19,14 @@ std::string BioText(BIO* bio) {
   return {data, static_cast<size_t>(size)};
 }
 
+base::Result<base::WallTime> ReadTime(const ASN1_TIME* time) {
+  std::tm calendar{};
+  if (ASN1_TIME_to_tm(time, &calendar) != 1) {
+    return base::Fail(base::Code::kInvalidArgument, "a certificate's validity is unreadable");
+  }
+  return std::chrono::system_clock::from_time_t(timegm(&calendar));
+}
+
 }  // namespace
 
 std::string TakeOpenSslErrors() {
@@ -70,12 +78,12 @@ base::Result<KeyOwner> ParsePrivateKey(std::string_view pem) {
   return key;
 }
 
+base::Result<base::WallTime> NotBefore(const X509& certificate) {
+  return ReadTime(X509_get0_notBefore(&certificate));
+}
+
 base::Result<base::WallTime> NotAfter(const X509& certificate) {
-  std::tm calendar{};
-  if (ASN1_TIME_to_tm(X509_get0_notAfter(&certificate), &calendar) != 1) {
-    return base::Fail(base::Code::kInvalidArgument, "the certificate's end of life is unreadable");
-  }
-  return std::chrono::system_clock::from_time_t(timegm(&calendar));
+  return ReadTime(X509_get0_notAfter(&certificate));
 }
 
 std::string ToPem(const X509& certificate) {

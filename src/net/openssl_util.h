@@ -41,6 +41,7 @@ using CertificateOwner = std::unique_ptr<X509, OpenSslDelete<X509_free>>;
 /// An unencrypted private key. Errors: kInvalidArgument. The message never holds key material.
 [[nodiscard]] base::Result<KeyOwner> ParsePrivateKey(std::string_view pem);
 
+[[nodiscard]] base::Result<base::WallTime> NotBefore(const X509& certificate);
 [[nodiscard]] base::Result<base::WallTime> NotAfter(const X509& certificate);
 
 [[nodiscard]] std::string ToPem(const X509& certificate);

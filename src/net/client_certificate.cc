@@ -1,0 +1,117 @@
+#include "net/client_certificate.h"
+
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "net/openssl_util.h"
+
+namespace activescale::net {
+
+namespace {
+
+using StoreContextOwner = std::unique_ptr<X509_STORE_CTX, OpenSslDelete<X509_STORE_CTX_free>>;
+
+/// Frees the stack, not the certificates in it.
+void FreeStack(STACK_OF(X509) * stack) { sk_X509_free(stack); }
+using StackOwner = std::unique_ptr<STACK_OF(X509), OpenSslDelete<FreeStack>>;
+
+std::string EntryText(const X509_NAME_ENTRY* entry) {
+  unsigned char* text = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(entry));
+  if (size < 0) return {};
+  std::string value(reinterpret_cast<const char*>(text), static_cast<size_t>(size));
+  OPENSSL_free(text);
+  return value;
+}
+
+CertificateSubject ReadSubject(const X509& certificate) {
+  CertificateSubject subject;
+  const X509_NAME* name = X509_get_subject_name(&certificate);
+  for (int i = 0; i < X509_NAME_entry_count(name); ++i) {
+    const X509_NAME_ENTRY* entry = X509_NAME_get_entry(name, i);
+    const int nid = OBJ_obj2nid(X509_NAME_ENTRY_get_object(entry));
+    if (nid == NID_commonName) subject.common_name = EntryText(entry);
+    if (nid == NID_organizationName) subject.organizations.push_back(EntryText(entry));
+  }
+  return subject;
+}
+
+std::unexpected<base::Error> Refused(std::string reason) {
+  return base::Fail(base::Code::kUnauthenticated,
+                    "the client certificate is refused: " + std::move(reason));
+}
+
+}  // namespace
+
+void ClientCertificateVerifier::FreeStore::operator()(x509_store_st* store) const {
+  X509_STORE_free(store);
+}
+
+base::Result<std::unique_ptr<ClientCertificateVerifier>> ClientCertificateVerifier::FromPem(
+    std::string_view authorities_pem) {
+  auto authorities = ParseCertificates(authorities_pem);
+  if (!authorities) return std::unexpected(authorities.error());
+  std::unique_ptr<x509_store_st, FreeStore> store(X509_STORE_new());
+  for (const CertificateOwner& authority : *authorities) {
+    X509_STORE_add_cert(store.get(), authority.get());
+  }
+  return std::unique_ptr<ClientCertificateVerifier>(
+      new ClientCertificateVerifier(std::move(store)));
+}
+
+base::Result<CertificateSubject> ClientCertificateVerifier::Verify(const std::string& chain_pem,
+                                                                   base::WallTime now) {
+  {
+    base::MutexLock lock(mutex_);
+    const auto found = known_.find(chain_pem);
+    if (found != known_.end()) {
+      if (now >= found->second.not_before && now <= found->second.not_after) {
+        return found->second.subject;
+      }
+      known_.erase(found);
+    }
+  }
+  auto judged = Judge(chain_pem, now);
+  if (!judged) return std::unexpected(judged.error());
+  CertificateSubject subject = judged->subject;
+  base::MutexLock lock(mutex_);
+  if (known_.size() >= kMaxKnown) known_.clear();
+  known_.insert_or_assign(chain_pem, *std::move(judged));
+  return subject;
+}
+
+base::Result<ClientCertificateVerifier::Known> ClientCertificateVerifier::Judge(
+    const std::string& chain_pem, base::WallTime now) const {
+  const auto chain = ParseCertificates(chain_pem);
+  if (!chain) return Refused(chain.error().message);
+  const StackOwner others(sk_X509_new_null());
+  for (size_t i = 1; i < chain->size(); ++i) sk_X509_push(others.get(), (*chain)[i].get());
+
+  const StoreContextOwner context(X509_STORE_CTX_new());
+  if (X509_STORE_CTX_init(context.get(), store_.get(), chain->front().get(), others.get()) != 1) {
+    return Refused(TakeOpenSslErrors());
+  }
+  X509_VERIFY_PARAM* parameters = X509_STORE_CTX_get0_param(context.get());
+  X509_VERIFY_PARAM_set_flags(parameters, X509_V_FLAG_PARTIAL_CHAIN);
+  X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_SSL_CLIENT);
+  X509_VERIFY_PARAM_set_time(parameters, std::chrono::system_clock::to_time_t(now));
+  if (X509_verify_cert(context.get()) != 1) {
+    return Refused(X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get())));
+  }
+  Known known{ReadSubject(*chain->front()), base::WallTime::min(), base::WallTime::max()};
+  const STACK_OF(X509)* verified = X509_STORE_CTX_get0_chain(context.get());
+  for (int i = 0; i < sk_X509_num(verified); ++i) {
+    const auto from = NotBefore(*sk_X509_value(verified, i));
+    const auto until = NotAfter(*sk_X509_value(verified, i));
+    if (!from || !until) return Refused("a certificate's validity is unreadable");
+    known.not_before = std::max(known.not_before, *from);
+    known.not_after = std::min(known.not_after, *until);
+  }
+  return known;
+}
+
+}  // namespace activescale::net
