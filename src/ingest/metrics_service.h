@@ -44,7 +44,7 @@ class MetricsService final
   InflateBudget inflate_budget_;
   std::atomic<size_t> open_streams_{0};
   std::atomic<bool> draining_{false};
-  WarningGate ended_warning_;
+  base::WarningGate ended_warning_;
 };
 
 }  // namespace activescale::ingest

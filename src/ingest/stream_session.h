@@ -9,11 +9,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mutex.h"
+#include "base/warning_gate.h"
 #include "ingest/flush_aggregator.h"
 #include "ingest/identity.h"
 #include "ingest/ingest_metrics.h"
 #include "ingest/publication_queue.h"
-#include "ingest/warning_gate.h"
 #include "ingest/wire_scanner.h"
 #include "kube/envoy_pod_index.h"
 #include "metric/stat_name.h"
@@ -61,10 +61,10 @@ class Ingest {
   base::Mutex cluster_mutex_;
   std::string first_cluster_id_ GUARDED_BY(cluster_mutex_);
 
-  WarningGate identity_warning_;
-  WarningGate cluster_warning_;
-  WarningGate cadence_warning_;
-  WarningGate skew_warning_;
+  base::WarningGate identity_warning_;
+  base::WarningGate cluster_warning_;
+  base::WarningGate cadence_warning_;
+  base::WarningGate skew_warning_;
 };
 
 /// One StreamMetrics stream from its first byte to its end, without gRPC: messages go in, whole
