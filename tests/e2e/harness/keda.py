@@ -7,7 +7,7 @@ import yaml
 
 from tests.e2e.harness import aggregation, binaries
 from tests.e2e.harness.cluster import Cluster
-from tests.lib.process import Process, free_ports, wait_until
+from tests.lib.process import Process, free_ports
 
 
 class Keda:
@@ -58,7 +58,7 @@ class Keda:
                 f"--authorization-kubeconfig={kubeconfig}",
                 "--bind-address=127.0.0.1",
                 f"--secure-port={self._adapter_port}",
-                f"--metrics-port={adapter_metrics}",
+                f"--port={adapter_metrics}",
             ],
             plane.logs,
             env={"KUBECONFIG": str(kubeconfig), "POD_NAMESPACE": "keda", "WATCH_NAMESPACE": ""},
@@ -76,11 +76,10 @@ class Keda:
         self.adapter.start()
         self._cluster.aggregation.register(self._adapter_port, aggregation.EXTERNAL, wait=False)
         name, versions = aggregation.EXTERNAL
-        wait_until(
-            lambda: self._cluster.aggregation.is_available(name, versions[0]),
-            60,
-            "KEDA serves external metrics",
+        self.adapter.wait_ready(
+            lambda: self._cluster.aggregation.is_available(name, versions[0]), 60
         )
+        self.operator.check_running()
         return self
 
     def stop(self) -> None:
