@@ -53,6 +53,9 @@ class CustomMetrics {
   /// Threads: any; `respond` runs on the caller's thread or one of the store's.
   void Read(CustomMetricsQuery query, net::HttpResponder respond);
 
+  /// Values served as 0 until now for want of a sample, for the summary in the log.
+  [[nodiscard]] double synthesized_zeros() const { return synthesized_zeros_.Value(); }
+
  private:
   void ReadPods(CustomMetricsQuery query, std::vector<metric::PodKey> pods,
                 net::HttpResponder respond);

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ingest/flush_aggregator.h"
+
+namespace activescale::app {
+
+/// The settings of `activescale serve`, checked. Defaults, names and help: app/settings.cc.
+struct Config {
+  // Ingest.
+  std::string grpc_bind_address;  // as all of them empty: BindAddress decides
+  uint16_t grpc_port = 0;
+  std::string grpc_tls_cert_file;
+  std::string grpc_tls_private_key_file;
+  std::string grpc_tls_client_ca_file;
+  size_t grpc_max_recv_msg_size_bytes = 0;
+  size_t grpc_max_streams = 0;
+  size_t grpc_memory_limit_bytes = 0;
+  std::chrono::nanoseconds grpc_max_connection_age{};  // 0: streams may stay for ever
+  std::chrono::nanoseconds grpc_max_connection_age_grace{};
+  std::vector<std::string> inbound_stat_prefixes;
+  std::vector<std::string> outbound_stat_prefixes;
+  ingest::AbsentFamily absent_family = ingest::AbsentFamily::kKeep;
+  std::string cluster_id;  // empty: the first one seen
+
+  // Store.
+  std::chrono::nanoseconds ttl{};
+  size_t max_pods = 0;
+
+  // Custom Metrics API.
+  std::string bind_address;
+  uint16_t secure_port = 0;
+  std::string cert_dir;
+  std::string tls_cert_file;
+  std::string tls_private_key_file;
+  bool insecure_no_auth = false;
+
+  // Health and self-metrics.
+  std::string health_bind_address;
+  uint16_t health_port = 0;
+
+  // Process.
+  std::chrono::nanoseconds shutdown_delay{};
+  std::chrono::nanoseconds log_summary_interval{};  // 0: no summary
+  int verbosity = 0;
+};
+
+}  // namespace activescale::app

@@ -1,0 +1,262 @@
+#include "app/server.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <thread>
+#include <utility>
+
+#include "app/settings.h"
+#include "base/log.h"
+#include "ingest/grpc_server.h"
+#include "ingest/metrics_service.h"
+#include "metricsapi/status.h"
+
+namespace activescale::app {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A flush that is held back is due after 50 ms; a tick this long delays it by a fifth at most.
+constexpr milliseconds kHousekeepingInterval{10};
+constexpr uint64_t kTurnsPerStoreExpiry = 10;
+constexpr uint64_t kTurnsPerPodExpiry = 100;
+constexpr uint64_t kTurnsPerCertificatePoll = 200;
+
+// How long a pod whose Envoy fell silent is still known, in TTLs: asked for it, we say that its
+// telemetry is missing and not that there is no such pod.
+constexpr int kPodGraceTtls = 3;
+
+// A stream ends after its next message, which comes within a flush interval, 5 s by Envoy's
+// default. With the default delay of 5 s the whole shutdown stays below the 30 s that Kubernetes
+// gives.
+constexpr milliseconds kStreamsDeadline{6'000};
+constexpr milliseconds kRequestsDeadline{8'000};
+constexpr seconds kStageSlack{2};
+
+std::string HostPort(std::string_view address, uint16_t port) {
+  return address.find(':') == std::string_view::npos ? fmt::format("{}:{}", address, port)
+                                                     : fmt::format("[{}]:{}", address, port);
+}
+
+store::EmbeddedStoreOptions StoreOptions(const Config& config) {
+  return {.ttl = config.ttl, .max_pods = config.max_pods};
+}
+
+ingest::IngestOptions IngestOptions(const Config& config) {
+  return {
+      .rules = metric::StatNameRules(config.inbound_stat_prefixes, config.outbound_stat_prefixes),
+      .absent = config.absent_family,
+      .ttl = config.ttl,
+      .cluster_id = config.cluster_id};
+}
+
+telemetry::Counter& ReloadCounter(telemetry::Registry& registry, const std::string& result) {
+  return registry.AddCounter("activescale_serving_certificate_reloads_total",
+                             "Changed certificate files, by whether they could be used.",
+                             {{"result", result}});
+}
+
+}  // namespace
+
+Server::Server(const Config& config, const base::Clock& clock)
+    : config_(config),
+      clock_(clock),
+      store_(StoreOptions(config), clock, registry_),
+      pods_(config.ttl * kPodGraceTtls, clock),
+      ingest_(IngestOptions(config), store_, &pods_, clock, registry_),
+      custom_metrics_(pods_, store_, clock, registry_),
+      request_metrics_(registry_),
+      health_(checks_, registry_),
+      api_({.custom_metrics = custom_metrics_,
+            .health = health_,
+            .metrics = request_metrics_,
+            .clock = clock,
+            .version = "v" ACTIVESCALE_VERSION}),
+      summary_(config.log_summary_interval, SummaryEntries(), clock.Now()),
+      certificate_reloaded_(ReloadCounter(registry_, "reloaded")),
+      certificate_failed_(ReloadCounter(registry_, "failed")),
+      certificate_expiry_(registry_.AddGauge("activescale_serving_certificate_expiry_seconds",
+                                             "When the serving certificate expires, as seconds "
+                                             "since 1970.")) {}
+
+Server::~Server() {
+  grpc_server_.reset();
+  StopThreads();
+}
+
+base::Result<std::unique_ptr<Server>> Server::Start(const Config& config,
+                                                    const base::Clock& clock) {
+  std::unique_ptr<Server> server(new Server(config, clock));
+  server->AddChecks();
+  for (const auto open : {&Server::OpenHealth, &Server::OpenHttps, &Server::OpenGrpc}) {
+    if (auto opened = (server.get()->*open)(); !opened) {
+      return std::unexpected(std::move(opened.error()));
+    }
+  }
+  server->StartThreads();
+  return server;
+}
+
+void Server::AddChecks() {
+  checks_.Add("shutdown", [this] {
+    const bool ending = shutting_down_.load(std::memory_order_relaxed);
+    return telemetry::CheckResult{!ending, ending ? "the process is shutting down" : ""};
+  });
+  checks_.Add("store", [this] {
+    return telemetry::CheckResult{true, fmt::format("embedded, {} pods", store_.pod_count())};
+  });
+}
+
+std::vector<SummaryLog::Entry> Server::SummaryEntries() {
+  ingest::IngestMetrics& metrics = ingest_.metrics();
+  const auto counter = [](telemetry::Counter& c) { return [&c] { return c.Value(); }; };
+  return {{"messages", counter(metrics.messages)},
+          {"stored_metrics", counter(metrics.stored_metrics)},
+          {"dropped_by_ids", [&metrics] { return metrics.DroppedByIds(); }},
+          {"dropped_by_names", counter(metrics.dropped_by_names)},
+          {"synthesized_zeros", [this] { return custom_metrics_.synthesized_zeros(); }}};
+}
+
+base::Result<void> Server::OpenGrpc() {
+  metrics_service_ = std::make_unique<ingest::MetricsService>(
+      ingest::MetricsServiceOptions{.max_streams = config_.grpc_max_streams,
+                                    .max_message_bytes = config_.grpc_max_recv_msg_size_bytes},
+      ingest_);
+  const std::string address = BindAddress(config_, config_.grpc_bind_address);
+  auto opened =
+      ingest::GrpcServer::Start({.bind_address = address,
+                                 .port = config_.grpc_port,
+                                 .tls = {.certificate = config_.grpc_tls_cert_file,
+                                         .private_key = config_.grpc_tls_private_key_file,
+                                         .client_ca = config_.grpc_tls_client_ca_file},
+                                 .max_memory_bytes = config_.grpc_memory_limit_bytes,
+                                 .max_connection_age = config_.grpc_max_connection_age,
+                                 .connection_age_grace = config_.grpc_max_connection_age_grace},
+                                *metrics_service_);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  grpc_server_ = std::move(*opened);
+  LOG_INFO("gRPC listening on {}", HostPort(address, grpc_server_->port()));
+  return {};
+}
+
+base::Result<void> Server::OpenHttps() {
+  auto certificate =
+      net::ServingCertificate::Load({.certificate_file = config_.tls_cert_file,
+                                     .private_key_file = config_.tls_private_key_file,
+                                     .directory = config_.cert_dir,
+                                     .names = {}},
+                                    clock_);
+  if (!certificate) return std::unexpected(std::move(certificate.error()));
+  certificate_ = std::move(*certificate);
+  const std::string address = BindAddress(config_, config_.bind_address);
+  auto opened = net::HttpServer::Listen(https_loop_,
+                                        {.name = "https",
+                                         .bind_address = address,
+                                         .port = config_.secure_port,
+                                         .tls = &certificate_->context(),
+                                         .limits = {},
+                                         .observe = ConnectionCounters("https"),
+                                         .render_error = metricsapi::RenderHttpError},
+                                        api_, clock_);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  https_server_ = std::move(*opened);
+  LOG_INFO("HTTPS listening on {}", HostPort(address, https_server_->port()));
+  return {};
+}
+
+base::Result<void> Server::OpenHealth() {
+  const std::string address = BindAddress(config_, config_.health_bind_address);
+  auto opened = net::HttpServer::Listen(health_loop_,
+                                        {.name = "health",
+                                         .bind_address = address,
+                                         .port = config_.health_port,
+                                         .tls = nullptr,
+                                         .limits = {},
+                                         .observe = ConnectionCounters("health"),
+                                         .render_error = nullptr},
+                                        health_, clock_);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  health_server_ = std::move(*opened);
+  LOG_INFO("health listening on {}", HostPort(address, health_server_->port()));
+  return {};
+}
+
+std::function<void(net::ConnectionEvent)> Server::ConnectionCounters(const std::string& server) {
+  std::array<telemetry::Counter*, net::kConnectionEventCount> counters{};
+  for (size_t i = 0; i < counters.size(); ++i) {
+    const auto name = net::ConnectionEventName(static_cast<net::ConnectionEvent>(i));
+    counters[i] = &registry_.AddCounter("activescale_http_connections_total",
+                                        "What happened to connections of HTTP servers, by event.",
+                                        {{"server", server}, {"event", std::string(name)}});
+  }
+  return
+      [counters](net::ConnectionEvent event) { counters[static_cast<size_t>(event)]->Increment(); };
+}
+
+void Server::StartThreads() {
+  housekeeping_ = health_loop_.Every(kHousekeepingInterval, [this] { Housekeep(); });
+  https_thread_ = std::make_unique<Thread>("https", [this] { https_loop_.Run(); });
+  health_thread_ = std::make_unique<Thread>("health", [this] { health_loop_.Run(); });
+}
+
+void Server::Housekeep() {
+  const base::SteadyTime now = clock_.Now();
+  ++housekeeping_turn_;
+  ingest_.Tick(now);
+  if (housekeeping_turn_ % kTurnsPerStoreExpiry == 0) {
+    store_.Expire(now);
+    summary_.Tick(now);
+  }
+  if (housekeeping_turn_ % kTurnsPerPodExpiry == 0) pods_.Expire(now);
+  if (housekeeping_turn_ % kTurnsPerCertificatePoll == 0) PollCertificate();
+}
+
+void Server::PollCertificate() {
+  switch (certificate_->Poll()) {
+    case net::ServingCertificate::Reload::kUnchanged:
+      break;
+    case net::ServingCertificate::Reload::kReloaded:
+      certificate_reloaded_.Increment();
+      break;
+    case net::ServingCertificate::Reload::kFailed:
+      certificate_failed_.Increment();
+      break;
+  }
+  const auto expiry = certificate_->not_after().time_since_epoch();
+  certificate_expiry_.Set(std::chrono::duration<double>(expiry).count());
+}
+
+void Server::AddShutdownStages(base::ShutdownStages& stages) {
+  const std::chrono::nanoseconds delay = config_.shutdown_delay;
+  stages.Add("readyz is 503, waiting until Kubernetes sends nothing more", delay + kStageSlack,
+             [this, delay] {
+               shutting_down_.store(true, std::memory_order_relaxed);
+               std::this_thread::sleep_for(delay);
+             });
+  stages.Add("ending gRPC streams", kStreamsDeadline + kStageSlack, [this] {
+    metrics_service_->Drain();
+    grpc_server_->Shutdown(kStreamsDeadline);
+  });
+  stages.Add("answering the requests in flight", kRequestsDeadline + kStageSlack, [this] {
+    if (!https_server_->Drain(kRequestsDeadline)) {
+      LOG_WARNING("shutdown: cut HTTPS requests that were not answered in {} ms",
+                  kRequestsDeadline.count());
+    }
+  });
+  stages.Add("joining threads", kStageSlack, [this] {
+    grpc_server_.reset();
+    StopThreads();
+  });
+}
+
+void Server::StopThreads() {
+  housekeeping_ = {};
+  health_loop_.Stop();
+  health_thread_.reset();
+  https_loop_.Stop();
+  https_thread_.reset();
+}
+
+}  // namespace activescale::app

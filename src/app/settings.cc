@@ -1,0 +1,350 @@
+#include "app/settings.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/duration.h"
+#include "metric/quantity.h"
+
+namespace activescale::app {
+namespace {
+
+using Assigned = Setting::Assigned;
+using Assign = std::function<Assigned(Config&, std::string_view)>;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+std::unexpected<std::string> Wrong(std::string_view text, std::string_view wanted) {
+  return std::unexpected(fmt::format("\"{}\" is not {}", text, wanted));
+}
+
+std::optional<int64_t> Integer(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+template <typename T>
+Assign Whole(T Config::* member, int64_t least, int64_t most) {
+  return [=](Config& config, std::string_view text) -> Assigned {
+    const auto value = Integer(text);
+    if (!value || *value < least || *value > most) {
+      return Wrong(text, fmt::format("a whole number from {} to {}", least, most));
+    }
+    config.*member = static_cast<T>(*value);
+    return {};
+  };
+}
+
+Assign Port(uint16_t Config::* member) { return Whole(member, 0, 65535); }
+
+Assign Bytes(size_t Config::* member, int64_t least, int64_t most) {
+  return [=](Config& config, std::string_view text) -> Assigned {
+    const auto value = metric::Quantity::Parse(text);
+    const int64_t bytes = value ? value->milli() / 1000 : -1;
+    if (bytes < least || bytes > most) {
+      return Wrong(text, fmt::format("a number of bytes from {} to {}, such as 33554432 or 32Mi",
+                                     least, most));
+    }
+    config.*member = static_cast<size_t>(bytes);
+    return {};
+  };
+}
+
+Assign Duration(nanoseconds Config::* member, nanoseconds least, nanoseconds most) {
+  return [=](Config& config, std::string_view text) -> Assigned {
+    const auto value = base::ParseDuration(text);
+    if (!value) return std::unexpected(value.error().message);
+    if (*value < least || *value > most) {
+      return Wrong(text, fmt::format("a duration from {} to {}", base::FormatDuration(least),
+                                     base::FormatDuration(most)));
+    }
+    config.*member = *value;
+    return {};
+  };
+}
+
+Assign Text(std::string Config::* member) {
+  return [=](Config& config, std::string_view text) -> Assigned {
+    config.*member = text;
+    return {};
+  };
+}
+
+bool IsAddress(const std::string& text) {
+  std::array<unsigned char, sizeof(in6_addr)> parsed;
+  return inet_pton(AF_INET, text.c_str(), parsed.data()) == 1 ||
+         inet_pton(AF_INET6, text.c_str(), parsed.data()) == 1;
+}
+
+Assign Address(std::string Config::* member) {
+  return [=](Config& config, std::string_view text) -> Assigned {
+    const std::string address(text);
+    if (!address.empty() && !IsAddress(address)) {
+      return Wrong(text, "an IP address such as 127.0.0.1, 0.0.0.0 or ::");
+    }
+    config.*member = address;
+    return {};
+  };
+}
+
+Assign Switch(bool Config::* member) {
+  return [=](Config& config, std::string_view text) -> Assigned {
+    if (text != "true" && text != "false") return Wrong(text, "true or false");
+    config.*member = text == "true";
+    return {};
+  };
+}
+
+Assign List(std::vector<std::string> Config::* member) {
+  return [=](Config& config, std::string_view text) -> Assigned {
+    std::vector<std::string> items;
+    while (!text.empty()) {
+      const size_t comma = std::min(text.find(','), text.size());
+      if (comma > 0) items.emplace_back(text.substr(0, comma));
+      text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+    config.*member = std::move(items);
+    return {};
+  };
+}
+
+Assigned AssignAbsentFamily(Config& config, std::string_view text) {
+  if (text != "keep" && text != "zero") return Wrong(text, "keep or zero");
+  config.absent_family = text == "keep" ? ingest::AbsentFamily::kKeep : ingest::AbsentFamily::kZero;
+  return {};
+}
+
+constexpr int64_t kGiB = int64_t{1} << 30;
+constexpr nanoseconds kDay = std::chrono::hours(24);
+
+constexpr std::string_view kIngest = "Ingest (Envoy's metrics service)";
+constexpr std::string_view kStore = "Store";
+constexpr std::string_view kApi = "Custom Metrics API";
+constexpr std::string_view kHealth = "Health";
+constexpr std::string_view kProcess = "Process";
+
+constexpr std::string_view kBindHelp =
+    "IP address to listen on. Empty: 127.0.0.1, or 0.0.0.0 with insecure-no-auth.";
+
+std::vector<Setting> IngestSettings() {
+  return {
+      {kIngest, "grpc-bind-address", "ACTIVESCALE_GRPC_BIND_ADDRESS", "address", "", kBindHelp,
+       Address(&Config::grpc_bind_address)},
+      {kIngest, "grpc-port", "GRPC_PORT", "port", "9000",
+       "Port for Envoy's StreamMetrics. 0: a free one.", Port(&Config::grpc_port)},
+      {kIngest, "grpc-tls-cert-file", "ACTIVESCALE_GRPC_TLS_CERT_FILE", "file", "",
+       "PEM certificate chain for the gRPC port; read again when it changes. Empty: plain text.",
+       Text(&Config::grpc_tls_cert_file)},
+      {kIngest, "grpc-tls-private-key-file", "ACTIVESCALE_GRPC_TLS_PRIVATE_KEY_FILE", "file", "",
+       "PEM private key of grpc-tls-cert-file.", Text(&Config::grpc_tls_private_key_file)},
+      {kIngest, "grpc-tls-client-ca-file", "ACTIVESCALE_GRPC_TLS_CLIENT_CA_FILE", "file", "",
+       "PEM authorities that must have signed Envoy's certificate (mutual TLS). Empty: Envoys need "
+       "no certificate.",
+       Text(&Config::grpc_tls_client_ca_file)},
+      {kIngest, "grpc-max-recv-msg-size", "GRPC_MAX_RECV_MSG_SIZE", "bytes", "32Mi",
+       "Largest message taken; a larger one ends its stream with RESOURCE_EXHAUSTED.",
+       Bytes(&Config::grpc_max_recv_msg_size_bytes, 1 << 10, kGiB)},
+      {kIngest, "grpc-max-streams", "ACTIVESCALE_GRPC_MAX_STREAMS", "number", "20000",
+       "Open streams at most; one more ends with RESOURCE_EXHAUSTED.",
+       Whole(&Config::grpc_max_streams, 1, 1'000'000)},
+      {kIngest, "grpc-memory-limit", "ACTIVESCALE_GRPC_MEMORY_LIMIT", "bytes", "256Mi",
+       "Memory that gRPC may use for buffers of all streams together.",
+       Bytes(&Config::grpc_memory_limit_bytes, 16 << 20, 64 * kGiB)},
+      {kIngest, "grpc-max-connection-age", "ACTIVESCALE_GRPC_MAX_CONNECTION_AGE", "duration", "0s",
+       "Age (±10 %) at which a connection is asked to end, so that streams spread over new "
+       "replicas. 0s: never.",
+       Duration(&Config::grpc_max_connection_age, seconds(0), 365 * kDay)},
+      {kIngest, "grpc-max-connection-age-grace", "ACTIVESCALE_GRPC_MAX_CONNECTION_AGE_GRACE",
+       "duration", "10s", "Time from grpc-max-connection-age until a connection is cut.",
+       Duration(&Config::grpc_max_connection_age_grace, seconds(0), kDay)},
+      {kIngest, "inbound-stat-prefixes", "ACTIVESCALE_INBOUND_STAT_PREFIXES", Setting::kList,
+       "inbound_*",
+       "Globs of HTTP stat prefixes that count as inbound_active_requests. Istio's are inbound_*; "
+       "of a plain Envoy or a gateway give its own.",
+       List(&Config::inbound_stat_prefixes)},
+      {kIngest, "outbound-stat-prefixes", "ACTIVESCALE_OUTBOUND_STAT_PREFIXES", Setting::kList,
+       "outbound_*", "Globs of HTTP stat prefixes that count as outbound_active_requests.",
+       List(&Config::outbound_stat_prefixes)},
+      {kIngest, "absent-family", "ACTIVESCALE_ABSENT_FAMILY", "keep|zero", "keep",
+       "What a metric becomes when a flush does not mention it any more: it keeps its last value "
+       "until its TTL, or is zero at once.",
+       AssignAbsentFamily},
+      {kIngest, "cluster-id", "ACTIVESCALE_CLUSTER_ID", "text", "",
+       "CLUSTER_ID of the Envoys to accept. Empty: all; a second one is reported.",
+       Text(&Config::cluster_id)},
+  };
+}
+
+std::vector<Setting> OtherSettings() {
+  return {
+      {kStore, "ttl", "METRIC_TTL", "duration", "20s",
+       "Age at which a sample or a heartbeat stops counting. Keep it at three flush intervals of "
+       "Envoy or more.",
+       Duration(&Config::ttl, std::chrono::milliseconds(100), kDay)},
+      {kStore, "max-pods", "ACTIVESCALE_MAX_PODS", "number", "200000",
+       "Pods kept in memory at most; one more is refused and counted.",
+       Whole(&Config::max_pods, 1, 10'000'000)},
+      {kApi, "bind-address", "ACTIVESCALE_BIND_ADDRESS", "address", "", kBindHelp,
+       Address(&Config::bind_address)},
+      {kApi, "secure-port", "ACTIVESCALE_SECURE_PORT", "port", "6443",
+       "HTTPS port of the Custom Metrics API. 0: a free one.", Port(&Config::secure_port)},
+      {kApi, "cert-dir", "ACTIVESCALE_CERT_DIR", "folder", "apiserver.local.config/certificates",
+       "Where a self-signed certificate is kept when tls-cert-file is not given.",
+       Text(&Config::cert_dir)},
+      {kApi, "tls-cert-file", "ACTIVESCALE_TLS_CERT_FILE", "file", "",
+       "PEM certificate chain of the API; read again when it changes.",
+       Text(&Config::tls_cert_file)},
+      {kApi, "tls-private-key-file", "ACTIVESCALE_TLS_PRIVATE_KEY_FILE", "file", "",
+       "PEM private key of tls-cert-file.", Text(&Config::tls_private_key_file)},
+      {kApi, "insecure-no-auth", "ACTIVESCALE_INSECURE_NO_AUTH", Setting::kSwitch, "false",
+       "Listen beyond loopback although no caller is authenticated: whoever reaches the ports can "
+       "read all metrics and push false ones.",
+       Switch(&Config::insecure_no_auth)},
+      {kHealth, "health-bind-address", "ACTIVESCALE_HEALTH_BIND_ADDRESS", "address", "", kBindHelp,
+       Address(&Config::health_bind_address)},
+      {kHealth, "health-port", "ACTIVESCALE_HEALTH_PORT", "port", "18080",
+       "Plain HTTP port of /healthz, /livez, /readyz and /metrics. 0: a free one.",
+       Port(&Config::health_port)},
+      {kProcess, "shutdown-delay-duration", "ACTIVESCALE_SHUTDOWN_DELAY_DURATION", "duration", "5s",
+       "Time from SIGTERM, when /readyz turns 503, until the ports close.",
+       Duration(&Config::shutdown_delay, seconds(0), std::chrono::hours(1))},
+      {kProcess, "log-metrics-summary-interval", "LOG_METRICS_SUMMARY_INTERVAL", "duration", "30s",
+       "How often the log sums up what came in. 0s: never.",
+       Duration(&Config::log_summary_interval, seconds(0), kDay)},
+      {kProcess, "v", "LOG_VERBOSITY", "number", "0",
+       "Verbosity of the log; from 4 on each sample and each skipped metric is told.",
+       Whole(&Config::verbosity, 0, 10)},
+  };
+}
+
+// Source: kubernetes/klog:klog.go, InitFlags; kubernetes/apiserver:pkg/server/options and
+// k8s.io/component-base/logs, as custom-metrics-apiserver's base adapter adds them.
+constexpr IgnoredFlag kIgnoredFlags[] = {
+    {"add_dir_header", true},
+    {"alsologtostderr", true},
+    {"audit-log-batch-buffer-size"},
+    {"audit-log-batch-max-size"},
+    {"audit-log-batch-max-wait"},
+    {"audit-log-batch-throttle-burst"},
+    {"audit-log-batch-throttle-enable", true},
+    {"audit-log-batch-throttle-qps"},
+    {"audit-log-compress", true},
+    {"audit-log-format"},
+    {"audit-log-maxage"},
+    {"audit-log-maxbackup"},
+    {"audit-log-maxsize"},
+    {"audit-log-mode"},
+    {"audit-log-path"},
+    {"audit-log-truncate-enabled", true},
+    {"audit-log-truncate-max-batch-size"},
+    {"audit-log-truncate-max-event-size"},
+    {"audit-log-version"},
+    {"audit-policy-file"},
+    {"audit-webhook-config-file"},
+    {"audit-webhook-initial-backoff"},
+    {"audit-webhook-mode"},
+    {"contention-profiling", true},
+    {"debug-socket-path"},
+    {"discovery-interval"},
+    {"emulated-version"},
+    {"feature-gates"},
+    {"http2-max-streams-per-connection"},
+    {"log-backtrace-at"},
+    {"log-dir"},
+    {"log-file"},
+    {"log-file-max-size"},
+    {"log-flush-frequency"},
+    {"log_backtrace_at"},
+    {"log_dir"},
+    {"log_file"},
+    {"log_file_max_size"},
+    {"logging-format"},
+    {"logtostderr", true},
+    {"one_output", true},
+    {"permit-address-sharing", true},
+    {"permit-port-sharing", true},
+    {"profiling", true},
+    {"skip_headers", true},
+    {"skip_log_headers", true},
+    {"stderrthreshold"},
+    {"tls-cipher-suites"},
+    {"tls-min-version"},
+    {"vmodule"},
+};
+
+bool IsLoopback(std::string_view address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+void CheckPair(std::string_view one_name, const std::string& one, std::string_view other_name,
+               const std::string& other, std::vector<std::string>& faults) {
+  if (one.empty() == other.empty()) return;
+  const auto [given, missing] =
+      one.empty() ? std::pair(other_name, one_name) : std::pair(one_name, other_name);
+  faults.push_back(
+      fmt::format("{} is given without {}: a certificate and its key go together", given, missing));
+}
+
+}  // namespace
+
+std::span<const Setting> Settings() {
+  static const std::vector<Setting> settings = [] {
+    std::vector<Setting> all = IngestSettings();
+    std::ranges::move(OtherSettings(), std::back_inserter(all));
+    return all;
+  }();
+  return settings;
+}
+
+std::span<const IgnoredFlag> IgnoredFlags() { return kIgnoredFlags; }
+
+std::string BindAddress(const Config& config, std::string_view chosen) {
+  if (!chosen.empty()) return std::string(chosen);
+  return config.insecure_no_auth ? "0.0.0.0" : "127.0.0.1";
+}
+
+std::vector<std::string> CrossFaults(const Config& config) {
+  std::vector<std::string> faults;
+  CheckPair("tls-cert-file", config.tls_cert_file, "tls-private-key-file",
+            config.tls_private_key_file, faults);
+  CheckPair("grpc-tls-cert-file", config.grpc_tls_cert_file, "grpc-tls-private-key-file",
+            config.grpc_tls_private_key_file, faults);
+  if (!config.grpc_tls_client_ca_file.empty() && config.grpc_tls_cert_file.empty()) {
+    faults.emplace_back(
+        "grpc-tls-client-ca-file is given without grpc-tls-cert-file: client certificates are "
+        "only asked for over TLS");
+  }
+  const std::pair<std::string_view, const std::string&> addresses[] = {
+      {"grpc-bind-address", config.grpc_bind_address},
+      {"bind-address", config.bind_address},
+      {"health-bind-address", config.health_bind_address}};
+  for (const auto& [name, address] : addresses) {
+    if (address.empty() || IsLoopback(address) || config.insecure_no_auth) continue;
+    faults.push_back(
+        fmt::format("{} {} is reachable from other machines and no caller is authenticated: use "
+                    "127.0.0.1, or give --insecure-no-auth to accept that",
+                    name, address));
+  }
+  const std::pair<std::string_view, uint16_t> ports[] = {{"grpc-port", config.grpc_port},
+                                                         {"secure-port", config.secure_port},
+                                                         {"health-port", config.health_port}};
+  for (size_t i = 0; i < std::size(ports); ++i) {
+    for (size_t j = i + 1; j < std::size(ports); ++j) {
+      if (ports[i].second == 0 || ports[i].second != ports[j].second) continue;
+      faults.push_back(fmt::format("{} and {} are both {}: give each its own port", ports[i].first,
+                                   ports[j].first, ports[i].second));
+    }
+  }
+  return faults;
+}
+
+}  // namespace activescale::app
