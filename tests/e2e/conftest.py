@@ -11,6 +11,21 @@ from tests.e2e.harness.cluster import Cluster
 _QUICK_SYNC_SECONDS = 3
 _QUICK_TTL = "--ttl=4s"
 
+_FIGURES = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture
+def figures(request):
+    """Takes text with measured figures; all of it is printed at the end of the run."""
+    return request.config.stash.setdefault(_FIGURES, []).append
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    collected = config.stash.get(_FIGURES, [])
+    if collected:
+        terminalreporter.section("measured")
+        terminalreporter.write_line("\n\n".join(collected))
+
 
 @pytest.fixture(scope="session")
 def cluster():

@@ -62,7 +62,7 @@ def _add_pods(cluster, ns, count):
         list(pool.map(add, range(count)))
 
 
-def test_query_of_100_pods_in_a_small_and_a_large_cluster(cluster, adapter, namespace):
+def test_query_of_100_pods_in_a_small_and_a_large_cluster(cluster, adapter, namespace, figures):
     cluster.model.configure(namespace, "web", steps=[(0, 500)], sinks=[adapter.sink])
     cluster.plane.kubectl.apply([workloads.deployment(namespace, "web", 100)])
     cluster.wait_ready(namespace, "web", 100, 60)
@@ -90,13 +90,13 @@ def test_query_of_100_pods_in_a_small_and_a_large_cluster(cluster, adapter, name
     cluster.drop_namespaces([crowd])
 
     for name, seen, server in (("100", small, small_server), ("10,100", large, large_server)):
-        print(
-            f"\n{name} pods in the cluster: through the aggregator median "
+        figures(
+            f"{name} pods in the cluster: through the aggregator median "
             f"{statistics.median(seen) * 1e3:.2f} ms, p99 "
             f"{statistics.quantiles(seen, n=100)[98] * 1e3:.2f} ms; our server's mean "
             f"{server * 1e3:.3f} ms"
         )
-    print(
+    figures(
         f"index of {_OTHERS} pods: {index_bytes / 2**20:.1f} MiB; restart to ready with the first "
         f"list: {first_list_seconds:.2f} s"
     )
@@ -121,7 +121,7 @@ def _worker_seconds(cluster):
     return exposition.total(_controller_metrics(cluster), name)
 
 
-def test_1000_hpas(steady, steady_adapter):
+def test_1000_hpas(steady, steady_adapter, figures):
     """Our server's part of the time that the HPA controller's workers need in a sync."""
     names = [steady.new_namespace(f"many-{index}") for index in range(10)]
     targets = [(ns, f"web-{index:03}") for ns in names for index in range(100)]
@@ -155,8 +155,8 @@ def test_1000_hpas(steady, steady_adapter):
     ours = (steady_adapter.process.metric(metric_name, route="pods") - before[1]) / syncs
     failures = steady.count_events("FailedGetPodsMetric") - failures
     steady.drop_namespaces(names)
-    print(
-        f"\n1,000 HPAs: {workers:.2f} s of worker time in a sync, {ours:.3f} s of it in our server "
+    figures(
+        f"1,000 HPAs: {workers:.2f} s of worker time in a sync, {ours:.3f} s of it in our server "
         f"({ours / workers:.1%})"
     )
     assert failures == 0

@@ -48,16 +48,19 @@ class Authority:
         return self._issue(
             x509.Name(attributes),
             [],
-            ExtendedKeyUsageOID.CLIENT_AUTH,
+            [ExtendedKeyUsageOID.CLIENT_AUTH],
             self._folder / (file_name or user.replace(":", "_")),
         )
 
-    def server(self, file_name: str, names: tuple[str, ...]) -> KeyPair:
+    def server(self, file_name: str, names: tuple[str, ...], also_client: bool = False) -> KeyPair:
         """A serving certificate for `names` (DNS names or addresses), written as <file_name>.*."""
+        usages = [ExtendedKeyUsageOID.SERVER_AUTH]
+        if also_client:
+            usages.append(ExtendedKeyUsageOID.CLIENT_AUTH)
         return self._issue(
             x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])]),
             [_general_name(name) for name in names],
-            ExtendedKeyUsageOID.SERVER_AUTH,
+            usages,
             self._folder / file_name,
         )
 
@@ -65,7 +68,7 @@ class Authority:
         self,
         subject: x509.Name,
         names: list[x509.GeneralName],
-        usage: x509.ObjectIdentifier,
+        usages: list[x509.ObjectIdentifier],
         stem: pathlib.Path,
     ) -> KeyPair:
         key = ec.generate_private_key(ec.SECP256R1())
@@ -73,7 +76,7 @@ class Authority:
             _builder(subject, self._subject, key)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), True)
             .add_extension(_key_usage(sign_certificates=False), True)
-            .add_extension(x509.ExtendedKeyUsage([usage]), False)
+            .add_extension(x509.ExtendedKeyUsage(usages), False)
         )
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), False)

@@ -24,6 +24,7 @@ class Peer:
     module: str
     packages: dict[str, str]
     version_variable: str = ""  # set to the version when linking, as the release builds do
+    data: str = ""  # folder of the Go module that is kept beside the programs, as `data`
 
     @property
     def folder(self) -> pathlib.Path:
@@ -57,6 +58,7 @@ PEERS = {
             "keda",
             _KEDA,
             {"keda-operator": f"{_KEDA}/cmd/operator", "keda-adapter": f"{_KEDA}/cmd/adapter"},
+            data="config/crd/bases",
         ),
         Peer("k6", "go.k6.io/k6", {"k6": "go.k6.io/k6"}),
         Peer("helm", "helm.sh/helm/v3", {"helm": "helm.sh/helm/v3/cmd/helm"}),
@@ -85,7 +87,34 @@ def ensure(peer_name: str) -> pathlib.Path:
                 if peer.version_variable:
                     flags += f" -X {peer.version_variable}={peer.version}"
                 _build(peer.folder, package, target / program, flags)
+        if peer.data and not (target / "data").exists():
+            _copy_data(peer, target / "data")
     return target
+
+
+def _copy_data(peer: Peer, target: pathlib.Path) -> None:
+    command = [go_toolchain(), "list", "-m", "-f", "{{.Dir}}", peer.module]
+    done = subprocess.run(
+        command, cwd=peer.folder, env=_go_environment(), capture_output=True, text=True, check=True
+    )
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        copy = pathlib.Path(scratch) / "data"
+        # The module cache is read-only; the copy must not be.
+        shutil.copytree(
+            pathlib.Path(done.stdout.strip()) / peer.data, copy, copy_function=shutil.copyfile
+        )
+        copy.chmod(0o755)
+        shutil.move(copy, target)
+
+
+def _go_environment() -> dict[str, str]:
+    return {
+        **os.environ,
+        "GOTOOLCHAIN": "local",
+        "GOFLAGS": "-buildvcs=false -mod=readonly",
+        "CGO_ENABLED": "0",
+        "GOWORK": "off",
+    }
 
 
 def own_program(folder: pathlib.Path) -> pathlib.Path:
@@ -112,13 +141,6 @@ def _locked(target: pathlib.Path):
 def _build(folder: pathlib.Path, package: str, target: pathlib.Path, link_flags: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     go = go_toolchain()
-    environment = {
-        **os.environ,
-        "GOTOOLCHAIN": "local",
-        "GOFLAGS": "-buildvcs=false -mod=readonly",
-        "CGO_ENABLED": "0",
-        "GOWORK": "off",
-    }
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         output = pathlib.Path(scratch) / target.name
         argv = [
@@ -136,7 +158,9 @@ def _build(folder: pathlib.Path, package: str, target: pathlib.Path, link_flags:
         with open(pathlib.Path(scratch) / "log", "w+", encoding="utf-8") as log:
             began = time.monotonic()
             _say(f"building {target.name} ({package})")
-            child = subprocess.Popen(argv, cwd=folder, env=environment, stdout=log, stderr=log)
+            child = subprocess.Popen(
+                argv, cwd=folder, env=_go_environment(), stdout=log, stderr=log
+            )
             while _still_running(child, 60):
                 _say(f"still building {target.name}, {time.monotonic() - began:.0f} s")
             if child.returncode != 0:

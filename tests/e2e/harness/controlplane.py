@@ -51,9 +51,9 @@ class ControlPlane:
         self.apiserver = self._apiserver()
         self.controller_manager = self._controller_manager()
         self.kwok = self._kwok()
-        admin = self.client_certificate("e2e-admin", ("system:masters",))
-        self.admin_kubeconfig = self.kubeconfig("e2e-admin", admin)
-        self.api = ApiClient(self.port, self.ca.cert, admin.cert, admin.key)
+        self.admin = self.client_certificate("e2e-admin", ("system:masters",))
+        self.admin_kubeconfig = self.kubeconfig("e2e-admin", self.admin)
+        self.api = ApiClient(self.port, self.ca.cert, self.admin.cert, self.admin.key)
         self.kubectl = Kubectl(binaries.binary("kubectl"), self.admin_kubeconfig, folder)
 
     def start(self) -> "ControlPlane":
