@@ -10,6 +10,7 @@
 #include "app/command_line.h"
 #include "app/documentation.h"
 #include "app/serve.h"
+#include "app/simulate.h"
 #include "base/log.h"
 
 namespace activescale::app {
@@ -67,6 +68,8 @@ int RunHelp(Arguments arguments, const Environment& environment);
 constexpr Command kCommands[] = {
     {"serve", "take metrics from Envoys and serve them to Kubernetes; also what only flags mean",
      RunServe},
+    {"simulate", "what an HPA would do with a load, without a cluster", RunSimulate},
+    {"recommend", "target, minimum, maximum and window from a recorded history", RunRecommend},
     {"version", "print the version", RunVersion},
     {"help", "print this, or the help of a command", RunHelp},
     {"docs", "", RunDocs},
@@ -90,7 +93,9 @@ std::string Overview() {
 
 int RunHelp(Arguments arguments, const Environment& environment) {
   const Command* command = arguments.empty() ? nullptr : FindCommand(arguments[0]);
-  if (command == nullptr || command->run != RunServe) {
+  const bool has_help = command != nullptr && command->run != RunVersion &&
+                        command->run != RunHelp && command->run != RunDocs;
+  if (!has_help) {
     Print(Overview());
     return kExitOk;
   }
