@@ -67,7 +67,7 @@ part_tsan() {
 }
 
 part_envoy() {
-  build release || return
+  build release activescale || return
   logged envoy python -m pytest tests --ignore=tests/e2e -q --junitxml="$RESULTS/pytest.xml"
 }
 
