@@ -202,14 +202,16 @@ void StreamSession::Aggregate(const ScannedMessage& message, const store::Flush&
     Publish(*publications.current);
     return;
   }
-  // Held back; the message still shows that the pod's telemetry is healthy.
-  static_cast<void>(stream_->Heartbeat(now));
+  // Held back; the message still shows that the pod's telemetry is healthy. Not before the first
+  // whole flush: a pod that is known by a heartbeat alone reads as zero, which nobody said yet.
+  if (published_) static_cast<void>(stream_->Heartbeat(now));
   if (scheduled_) return;
   scheduled_ = true;
   ingest_.queue_.Schedule(weak_from_this(), *aggregator_.due());
 }
 
 void StreamSession::Publish(const FlushAggregator::Publication& publication) {
+  published_ = true;
   switch (stream_->Write(publication.flush, publication.received)) {
     case store::WriteOutcome::kStored:
       break;
