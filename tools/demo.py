@@ -65,7 +65,7 @@ def print_introduction(server: Activescale, envoy: Envoy) -> None:
     print(f"pod {POD.name} of namespace {POD.namespace}: http://127.0.0.1:{envoy.ports[PREFIX]}/")
     print("ask yourself:")
     print(f"  curl -gks '{url}/{METRICS[0]}?labelSelector=app%3Dweb'")
-    print(f"  curl -s http://127.0.0.1:{server.health_port}/readyz?verbose")
+    print(f"  curl -s 'http://127.0.0.1:{server.health_port}/readyz?verbose'")
     print(f"\n{'time':<10}{'clients':>8}{METRICS[0]:>26}{METRICS[1]:>21}", flush=True)
 
 
