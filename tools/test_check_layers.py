@@ -16,6 +16,8 @@ CASES = [
     ("fake in product", {"base/a.cc": '#include "base/testing/b.h"\n'}, "includes test code"),
     ("wrapped library", {"redis/a.cc": "#include <hiredis/read.h>\n"}, None),
     ("leaked library", {"store/a.cc": "#include <hiredis/read.h>\n"}, "only ['redis'] may include"),
+    ("one header of it", {"kube/a.cc": "#include <openssl/evp.h>\n"}, None),
+    ("another header", {"kube/a.cc": "#include <openssl/ssl.h>\n"}, "only ['net'] may include"),
     ("library in a test", {"metric/a_test.cc": "#include <google/protobuf/message.h>\n"}, None),
     ("three Beast files", {f"net/{n}.cc": BEAST for n in "abc"}, None),
     ("four Beast files", {f"net/{n}.cc": BEAST for n in "abcd"}, "more than 3 files include Beast"),

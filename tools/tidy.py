@@ -1,6 +1,7 @@
 """Runs clang-tidy over the own .cc files of a build folder, one a core.
 
-Tests are left out: they are compiled with all warnings as errors, and would double the time. A file that passed is not checked again until it, an own header it sees, the configuration, the
+Tests are left out: they are compiled with all warnings as errors, and would double the time. A
+file that passed is not checked again until it, an own header it sees, the configuration, the
 compile command or clang-tidy changes: the digests of passed files are kept in .cache/tidy.
 """
 
