@@ -1,6 +1,7 @@
 """The commands that need no cluster, run as a person runs them."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -68,7 +69,7 @@ def test_a_recommendation_names_its_reasons(tmp_path):
     history.write_text(f"time,inflight\n{rows}\n")
     done = run("recommend", f"--inflight={history}", "--workers=6", "--latency=2s", "--max-wait=5s")
     assert done.returncode == 0, done.stderr
-    assert "floor(0.75 × 6 workers)" in done.stdout
+    assert re.search(r"floor\(0.75 . 6 workers\)", done.stdout)
     assert "warning: the history covers 0.2 of 7.0 days" in done.stdout
 
 

@@ -7,15 +7,15 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/log.h"
-#include "kube/base64.h"
 #include "kube/json.h"
+#include "net/base64.h"
 #include "net/self_signed.h"
 
 namespace activescale::kube {
 namespace {
 
 std::string SecretText(const boost::json::object& secret, std::string_view key) {
-  return DecodeBase64(FindString(secret, {"data", key})).value_or("");
+  return net::DecodeBase64(FindString(secret, {"data", key})).value_or("");
 }
 
 constexpr std::string_view kCertificateKey = "ca.crt";
@@ -104,8 +104,8 @@ void ApiServiceCa::MakeAuthorityIn(boost::json::object secret) {
       secret["data"].is_object() ? secret["data"].get_object() : secret["data"].emplace_object();
   // The authority before this one stays in the bundle: other replicas still show its certificates.
   const std::string bundle = made->certificate_pem + SecretText(secret, kCertificateKey);
-  data[kCertificateKey] = EncodeBase64(bundle);
-  data[kPrivateKeyKey] = EncodeBase64(made->private_key_pem);
+  data[kCertificateKey] = net::EncodeBase64(bundle);
+  data[kPrivateKeyKey] = net::EncodeBase64(made->private_key_pem);
   context_.api.Send({.method = "PUT",
                      .path = SecretPath(),
                      .content_type = "application/json",
@@ -169,7 +169,7 @@ void ApiServiceCa::OnApiService(size_t index, const boost::json::object& api_ser
         name, ns, service, options_.ns, options_.service);
     return LookAtApiService(index + 1);
   }
-  const std::string bundle = EncodeBase64(bundle_);
+  const std::string bundle = net::EncodeBase64(bundle_);
   if (FindString(api_service, {"spec", "caBundle"}) == bundle) return LookAtApiService(index + 1);
   const boost::json::object patch = {
       {"metadata", {{"resourceVersion", FindString(api_service, {"metadata", "resourceVersion"})}}},

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "kube/base64.h"
 #include "kube/credentials.h"
 #include "kube/file_text.h"
+#include "net/base64.h"
 
 // yaml-cpp throws; nothing of it leaves this file. Messages name fields, never their values: a
 // kubeconfig holds secrets.
@@ -70,7 +70,7 @@ base::Result<void> Reader::ReadPem(const YAML::Node& node, const char* key, std:
                                    std::string& pem) const {
   const std::string data_key = std::string(key) + "-data";
   if (const std::string data = Text(node, data_key.c_str()); !data.empty()) {
-    auto decoded = DecodeBase64(data);
+    auto decoded = net::DecodeBase64(data);
     if (!decoded || decoded->find("-----BEGIN") == std::string::npos) {
       return Fail(Code::kInvalidArgument, data_key + " is not PEM in base64");
     }

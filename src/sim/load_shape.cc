@@ -208,7 +208,7 @@ base::Result<LoadShape> LoadShape::FromCsv(std::string_view text, double latency
       return Invalid(
           fmt::format("CSV line {}, column 2: '{}' is no number of 0 or more", line, right));
     }
-    if (!first) first = *at;
+    if (!first) first = at;
     if (!points.empty() && *at - *first < points.back().at_seconds) {
       return Invalid(fmt::format("CSV line {}, column time: earlier than the line before", line));
     }

@@ -132,13 +132,14 @@ hpa::MetricSpec ReadMetric(const YAML::Node& node, size_t index) {
   for (const auto& [name, kind] : kTypes) {
     if (name != type) continue;
     const std::string member(kMembers[static_cast<size_t>(kind)]);
+    const std::string field = fmt::format("{}.{}", at, member);
     const YAML::Node source = node[member];
-    if (!source.IsDefined()) Refuse(node, at + "." + member, "must be given");
+    if (!source.IsDefined()) Refuse(node, field, "must be given");
     hpa::MetricSpec out{.type = kind};
     out.name = kind == hpa::MetricType::kResource
-                   ? Text(source["name"], at + "." + member + ".name")
-                   : Text(source["metric"]["name"], at + "." + member + ".metric.name");
-    ReadTarget(source["target"], at + "." + member + ".target", &out);
+                   ? Text(source["name"], field + ".name")
+                   : Text(source["metric"]["name"], field + ".metric.name");
+    ReadTarget(source["target"], field + ".target", &out);
     if (kind == hpa::MetricType::kPods && out.target_type != hpa::TargetType::kAverageValue) {
       Refuse(source["target"], at + ".pods.target.type", "must be AverageValue");
     }

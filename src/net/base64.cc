@@ -1,10 +1,10 @@
-#include "kube/base64.h"
+#include "net/base64.h"
 
 #include <openssl/evp.h>
 
 #include <algorithm>
 
-namespace activescale::kube {
+namespace activescale::net {
 
 std::string EncodeBase64(std::string_view bytes) {
   std::string out(4 * ((bytes.size() + 2) / 3), '\0');
@@ -32,4 +32,4 @@ std::optional<std::string> DecodeBase64(std::string_view text) {
   return out;
 }
 
-}  // namespace activescale::kube
+}  // namespace activescale::net

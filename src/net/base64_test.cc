@@ -1,10 +1,10 @@
-#include "kube/base64.h"
+#include "net/base64.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace activescale::kube {
+namespace activescale::net {
 namespace {
 
 TEST(Base64Test, EncodesAndDecodesRfc4648Vectors) {
@@ -29,4 +29,4 @@ TEST(Base64Test, WhatIsNotBase64IsNothing) {
 }
 
 }  // namespace
-}  // namespace activescale::kube
+}  // namespace activescale::net

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace activescale::kube {
+namespace activescale::net {
 
 /// Standard base64 with padding, as Kubernetes writes bytes in JSON and YAML.
 [[nodiscard]] std::string EncodeBase64(std::string_view bytes);
@@ -12,4 +12,4 @@ namespace activescale::kube {
 /// Nothing if `text` is not base64. White space is passed over: kubeconfigs are edited by hand.
 [[nodiscard]] std::optional<std::string> DecodeBase64(std::string_view text);
 
-}  // namespace activescale::kube
+}  // namespace activescale::net
