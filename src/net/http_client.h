@@ -68,8 +68,8 @@ struct BodyStream {
   std::move_only_function<bool(std::string_view)> on_body;
 };
 
-/// HTTP/1.1 and HTTP/2 (when a TLS server offers it) client on libcurl, with timers, in one loop
-/// that a thread of `app` runs. Threads: any, but for timers.
+/// HTTP/1.1 client on libcurl, with timers, in one loop that a thread of `app` runs.
+/// Threads: any, but for timers.
 /// All callbacks run on the loop's thread, one at a time; each completion runs exactly once.
 class HttpClient {
  public:

@@ -190,7 +190,9 @@ void Transfer::Prepare() {
   curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // a proxy's are not the answer
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(easy, CURLOPT_URL, request.url.c_str());
-  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  // Not HTTP/2: with libcurl 7.88 (Debian 12) transfers that share a connection stop for good when
+  // their data is read on behalf of another one; seen with lists of kube-apiserver beside watches.
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);  // a rotated CA counts at once
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
