@@ -43,16 +43,19 @@ ListWatch::Step ListWatch::NextWatch() {
 }
 
 ListWatch::Step ListWatch::Later(Step step, const RequestFailure& failure) {
+  // Another kind of failure means that something has changed, for example that the server is back.
+  if (std::exchange(failure_kind_, failure.kind) != failure.kind) failures_ = 0;
   const int doublings = std::min(failures_++, 16);
+  const bool no_connection = failure.kind == RequestFailure::Kind::kConnection;
   const milliseconds full =
-      std::min<milliseconds>(options_.backoff_min * (1LL << doublings), options_.backoff_max);
+      std::min<milliseconds>(options_.backoff_min * (1LL << doublings),
+                             no_connection ? options_.reconnect_max : options_.backoff_max);
   step.delay = milliseconds(
       static_cast<int64_t>(static_cast<double>(full.count()) * (0.5 + 0.5 * random_())));
   if (failure.retry_after) {
     step.delay = std::max(step.delay, milliseconds(std::min(*failure.retry_after, kMaxRetryAfter)));
   }
-  step.fresh_connection = failure.kind == RequestFailure::Kind::kConnection ||
-                          failure.kind == RequestFailure::Kind::kDeadline;
+  step.fresh_connection = no_connection || failure.kind == RequestFailure::Kind::kDeadline;
   return step;
 }
 
@@ -89,12 +92,16 @@ void ListWatch::OnEvent(std::string_view resource_version) {
   progress_ = true;
   failures_ = 0;
   refusals_ = 0;
+  expirations_ = 0;
 }
 
 ListWatch::Step ListWatch::OnWatchEnded(std::chrono::nanoseconds lived,
                                         const std::optional<RequestFailure>& failure) {
   const bool good = progress_ || lived >= kGoodWatch;
-  if (good) failures_ = 0;
+  if (good) {
+    failures_ = 0;
+    expirations_ = 0;
+  }
   if (!failure) {
     if (lived >= kShortWatch) return NextWatch();
     return Later(NextWatch(), {.kind = RequestFailure::Kind::kStatus});
@@ -110,8 +117,10 @@ ListWatch::Step ListWatch::OnWatchEnded(std::chrono::nanoseconds lived,
     }
     case RequestFailure::Kind::kStatus:
       if (failure->http_status == kGone) {
+        // The first list is at once; only lists that expire at once too are slowed down.
+        if (expirations_++ == 0) failures_ = 0;
         Step step = Later(FirstPage(ListReason::kExpired), *failure);
-        if (good) step.delay = {};
+        if (expirations_ == 1) step.delay = {};
         return step;
       }
       // Neither credentials and roles nor overload have to do with our version.

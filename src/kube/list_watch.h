@@ -32,6 +32,9 @@ class ListWatch {
     uint32_t page_size = 500;
     std::chrono::milliseconds backoff_min{500};
     std::chrono::milliseconds backoff_max{30'000};
+    /// Instead of backoff_max while there is no connection: an attempt costs the server nothing,
+    /// and after its restart we want to be back within a sync of the HPA controller.
+    std::chrono::milliseconds reconnect_max{5'000};
     /// The server ends a watch after this to twice this, as it was asked to.
     std::chrono::seconds watch_timeout{300};
   };
@@ -79,7 +82,7 @@ class ListWatch {
   Step FirstPage(ListReason reason);
   Step SamePage();
   Step NextWatch();
-  /// Delays `step` by the backoff, longer with each failure in a row.
+  /// Delays `step` by the backoff, longer with each failure of its kind in a row.
   Step Later(Step step, const RequestFailure& failure);
 
   const Options options_;
@@ -90,8 +93,10 @@ class ListWatch {
   uint32_t limit_;
   std::string version_;
   bool progress_ = false;  // of the current watch
-  int failures_ = 0;       // in a row
-  int refusals_ = 0;       // watches in a row that the server refused
+  int failures_ = 0;       // in a row, of failure_kind_
+  RequestFailure::Kind failure_kind_ = RequestFailure::Kind::kConnection;
+  int expirations_ = 0;  // in a row
+  int refusals_ = 0;     // watches in a row that the server refused
 };
 
 /// "first", "expired", "refused"; "connection", "deadline", "status", "garbage".

@@ -20,6 +20,7 @@ ListWatch Machine(double random = 0.999999) {
   return ListWatch({.page_size = 10,
                     .backoff_min = kMin,
                     .backoff_max = milliseconds(8000),
+                    .reconnect_max = milliseconds(4000),
                     .watch_timeout = seconds(100)},
                    [random] { return random; });
 }
@@ -84,9 +85,14 @@ TEST(ListWatchTest, WhatFailsIsTriedAgainLaterAndLaterWithinTheBound) {
   ListWatch machine = Machine();
   (void)machine.Start();
   for (const int want : {999, 1999, 3999, 7999, 7999, 7999}) {
-    const Step step = machine.OnPageFailed({.kind = Kind::kConnection});
+    const Step step = machine.OnPageFailed(Status(503));
     ASSERT_NE(AsPage(step), nullptr);
     EXPECT_EQ(step.delay, milliseconds(want));
+    EXPECT_FALSE(step.fresh_connection);
+  }
+  for (const int want : {999, 1999, 3999, 3999}) {
+    const Step step = machine.OnPageFailed({.kind = Kind::kConnection});
+    EXPECT_EQ(step.delay, milliseconds(want)) << "another kind begins anew, and has its own bound";
     EXPECT_TRUE(step.fresh_connection);
   }
   EXPECT_EQ(Machine(0).OnPageFailed({.kind = Kind::kConnection}).delay, kMin / 2)
@@ -144,17 +150,24 @@ TEST(ListWatchTest, GarbageInAPageOrAListWithoutVersionStartsAgain) {
   EXPECT_FALSE(machine.synced());
 }
 
-TEST(ListWatchTest, AnExpiredVersionLeadsToANewListAtOnceIfTheWatchWasGood) {
+TEST(ListWatchTest, AnExpiredVersionLeadsToANewListAtOnceButNotToALoopOfLists) {
   ListWatch machine = Machine();
   (void)Synced(machine);
-  machine.OnEvent("6");
-  Step step = machine.OnWatchEnded(seconds(2), Status(410));
+  for (int i = 0; i < 5; ++i) {
+    (void)machine.OnWatchEnded(seconds(0), RequestFailure{.kind = Kind::kConnection});
+  }
+  Step step = machine.OnWatchEnded(milliseconds(1), Status(410));
   ASSERT_NE(AsPage(step), nullptr);
   EXPECT_EQ(AsPage(step)->reason, Reason::kExpired);
-  EXPECT_EQ(step.delay, milliseconds(0));
+  EXPECT_EQ(step.delay, milliseconds(0)) << "the server is back after an outage";
+  for (const int want : {1999, 3999, 7999}) {
+    (void)machine.OnPage("8", "");
+    step = machine.OnWatchEnded(milliseconds(1), Status(410));
+    EXPECT_EQ(step.delay, milliseconds(want));
+  }
   (void)machine.OnPage("8", "");
-  step = machine.OnWatchEnded(milliseconds(1), Status(410));
-  EXPECT_GT(step.delay, milliseconds(0)) << "no tight loop of lists";
+  machine.OnEvent("9");
+  EXPECT_EQ(machine.OnWatchEnded(seconds(2), Status(410)).delay, milliseconds(0));
 }
 
 TEST(ListWatchTest, SilenceReconnectsAtOnceOnAFreshConnectionThenLater) {

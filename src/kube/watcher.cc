@@ -186,12 +186,12 @@ void Watcher::OnListed() {
     sink_.Remove(it->first.substr(0, slash), it->first.substr(slash + 1));
     it = known_.erase(it);
   }
+  NoteWorks();
   bool first = false;
   {
     base::MutexLock lock(mutex_);
     first = !std::exchange(status_.synced, true);
   }
-  NoteWorks();
   if (first) {
     const auto took = std::chrono::duration_cast<milliseconds>(clock_.Now() - started_at_);
     LOG_INFO("listed {} objects of {} in {} ms, now watching", known_.size(), target_.path,
