@@ -113,10 +113,10 @@ class ApiServiceCaTest : public testing::Test {
 
   base::FakeClock clock_;
   telemetry::Registry registry_;
-  FakeApiServer server_;
   std::unique_ptr<KeptObject> secret_;
   std::unique_ptr<KeptObject> api_service_;
   std::atomic<int> installed_ = 0;
+  FakeApiServer server_;  // after what its answers use
   LoopThread loop_;
   ApiClient api_{loop_.http(), server_.access(), clock_};
 };

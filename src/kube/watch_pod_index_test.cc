@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
 
 #include "base/testing/fake_clock.h"
@@ -138,26 +139,33 @@ TEST_F(WatchPodIndexTest, TerminatingPodsAreKeptByTheOption) {
 }
 
 TEST_F(WatchPodIndexTest, WorkloadsAreFoundThroughReplicaSetsThatAreWatchedWhenAsked) {
+  std::promise<void> asked;
   server_.On("LIST /apis/apps/v1/replicasets",
-             Respond(200, ListJson({ObjectJson("ns", "web-1",
-                                               R"("ownerReferences":[{"apiVersion":"apps/v1",)"
-                                               R"("kind":"Deployment","name":"web",)"
-                                               R"("controller":true}])"),
-                                    ObjectJson("ns", "web-2",
-                                               R"("ownerReferences":[{"apiVersion":"apps/v1",)"
-                                               R"("kind":"Deployment","name":"web",)"
-                                               R"("controller":true}])"),
-                                    ObjectJson("ns", "roll-1",
-                                               R"("ownerReferences":[{"apiVersion":)"
-                                               R"("argoproj.io/v1alpha1","kind":"Rollout",)"
-                                               R"("name":"roll","controller":true}])")},
-                                   "7")));
+             [sets = ListJson({ObjectJson("ns", "web-1",
+                                          R"("ownerReferences":[{"apiVersion":"apps/v1",)"
+                                          R"("kind":"Deployment","name":"web",)"
+                                          R"("controller":true}])"),
+                               ObjectJson("ns", "web-2",
+                                          R"("ownerReferences":[{"apiVersion":"apps/v1",)"
+                                          R"("kind":"Deployment","name":"web",)"
+                                          R"("controller":true}])"),
+                               ObjectJson("ns", "roll-1",
+                                          R"("ownerReferences":[{"apiVersion":)"
+                                          R"("argoproj.io/v1alpha1","kind":"Rollout",)"
+                                          R"("name":"roll","controller":true}])")},
+                              "7"),
+              may_answer = asked.get_future().share()](const net::HttpRequest&,
+                                                       FakeApiServer::Reply& reply) {
+               may_answer.wait();
+               reply.Send(200, sets);
+             });
   server_.On("WATCH /apis/apps/v1/replicasets", WatchAndHang({}));
   StartWith({PodJson("b", "x", "ReplicaSet/web-1"), PodJson("a", "x", "ReplicaSet/web-2"),
              PodJson("c", "x", "ReplicaSet/roll-1"), PodJson("d", "x", "StatefulSet/db")});
   EXPECT_THAT(PodsOf("statefulsets.apps", "db"), ElementsAre("d starting"));
   EXPECT_THAT(server_.Requests("LIST /apis/apps/v1/replicasets"), IsEmpty());
   EXPECT_EQ(index_->PodsOf("ns", {"deployments.apps", "web"}).error().code, Code::kUnavailable);
+  asked.set_value();
   EXPECT_THAT(PodsOf("deployments.apps", "web"), ElementsAre("a starting", "b starting"));
   EXPECT_THAT(PodsOf("rollouts.argoproj.io", "roll"), ElementsAre("c starting"));
   EXPECT_THAT(PodsOf("pods", "c"), ElementsAre("c starting"));
