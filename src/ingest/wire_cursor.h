@@ -110,6 +110,13 @@ class WireCursor {
     return true;
   }
 
+  /// What of the rest lies in this slice; "" only at the end.
+  [[nodiscard]] std::string_view Chunk() const {
+    return {reinterpret_cast<const char*>(p_), contiguous()};
+  }
+  /// Passes `count` bytes of Chunk.
+  void SkipInChunk(size_t count) { Advance(count); }
+
   /// The next contiguous piece, from which the cursor goes on; "" at the end.
   [[nodiscard]] std::string_view TakeChunk() {
     const std::string_view chunk(reinterpret_cast<const char*>(p_), contiguous());

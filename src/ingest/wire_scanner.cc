@@ -14,6 +14,7 @@ constexpr uint32_t LengthTag(uint32_t number) {
 constexpr uint32_t kMessageIdentifier = LengthTag(1);
 constexpr uint32_t kMessageFamily = LengthTag(2);
 constexpr uint32_t kFamilyName = LengthTag(1);
+constexpr uint32_t kFamilyType = 3 << 3 | static_cast<uint32_t>(WireType::kVarint);
 constexpr uint32_t kFamilyMetric = LengthTag(4);
 constexpr uint32_t kMetricLabel = LengthTag(1);
 constexpr uint32_t kMetricGauge = LengthTag(2);
@@ -32,6 +33,48 @@ template <typename T>
 void ClearAndBound(std::vector<T>& list) {
   list.clear();
   if (list.capacity() * sizeof(T) > kKeptBytes) list.shrink_to_fit();
+}
+
+/// Bytes in one piece, for the shape of family that is nearly all of a message.
+class PlainBytes {
+ public:
+  explicit PlainBytes(std::string_view bytes)
+      : p_(reinterpret_cast<const uint8_t*>(bytes.data())), end_(p_ + bytes.size()) {}
+
+  [[nodiscard]] size_t left() const { return static_cast<size_t>(end_ - p_); }
+
+  /// A tag of one byte.
+  [[nodiscard]] bool Tag(uint32_t tag) { return p_ != end_ && *p_++ == tag; }
+  /// A varint of one byte.
+  [[nodiscard]] bool SkipByte() { return p_ != end_ && *p_++ < 0x80; }
+  /// A length of one or two bytes, and that many bytes.
+  [[nodiscard]] bool Payload(std::string_view* payload) {
+    if (p_ == end_) return false;
+    size_t length = *p_++;
+    if (length >= 0x80) {
+      if (p_ == end_ || *p_ >= 0x80) return false;
+      length = (length & 0x7F) | static_cast<size_t>(*p_++) << 7;
+    }
+    if (length > left()) return false;
+    *payload = {reinterpret_cast<const char*>(p_), length};
+    p_ += length;
+    return true;
+  }
+
+ private:
+  const uint8_t* p_;
+  const uint8_t* end_;
+};
+
+/// Whether a family is as Envoy writes it, one name, one type and one metric, and its name cannot
+/// matter: then there is nothing else to find in it.
+bool IsPlainAndSkipped(std::string_view family) {
+  PlainBytes bytes(family);
+  std::string_view name;
+  std::string_view metric;
+  return bytes.Tag(kFamilyName) && bytes.Payload(&name) && bytes.Tag(kFamilyType) &&
+         bytes.SkipByte() && bytes.Tag(kFamilyMetric) && bytes.Payload(&metric) &&
+         bytes.left() == 0 && !metric::StatNameRules::IsCandidate(name);
 }
 
 }  // namespace
@@ -56,6 +99,10 @@ const ScannedMessage* WireScanner::Scan(Slices slices, bool want_skipped_names) 
   want_skipped_names_ = want_skipped_names;
   WireCursor cursor(slices);
   for (Tag tag; !cursor.AtEnd();) {
+    if (message_.timestamp_ms && !want_skipped_names_) {
+      PassPlainFamilies(cursor);
+      if (cursor.AtEnd()) break;
+    }
     if (!cursor.ReadTag(&tag)) return nullptr;
     WireCursor payload;
     if (tag.value == kMessageFamily) {
@@ -69,6 +116,19 @@ const ScannedMessage* WireScanner::Scan(Slices slices, bool want_skipped_names) 
     }
   }
   return &message_;
+}
+
+// The way of nearly all families of a flush; whatever is not plain is left to ScanFamily.
+void WireScanner::PassPlainFamilies(WireCursor& message) {
+  const std::string_view chunk = message.Chunk();
+  PlainBytes bytes(chunk);
+  size_t passed = 0;
+  std::string_view family;
+  while (bytes.Tag(kMessageFamily) && bytes.Payload(&family) && IsPlainAndSkipped(family)) {
+    ++message_.skipped_families;
+    passed = chunk.size() - bytes.left();
+  }
+  message.SkipInChunk(passed);
 }
 
 // A field may be repeated, and then the last name counts: so all of the family's own fields are

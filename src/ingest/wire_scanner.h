@@ -63,6 +63,7 @@ class WireScanner {
 
  private:
   void Reset();
+  void PassPlainFamilies(WireCursor& message);
   [[nodiscard]] bool ScanFamily(WireCursor family);
   [[nodiscard]] bool DecodeSamples(WireCursor family);
   [[nodiscard]] bool DecodeMetric(WireCursor metric);
