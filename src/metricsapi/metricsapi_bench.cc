@@ -6,9 +6,12 @@
 #include <thread>
 
 #include "kube/testing/fake_pod_index.h"
+#include "kube/testing/fake_reviews.h"
 #include "metricsapi/api_handler.h"
+#include "metricsapi/delegated_access.h"
 #include "net/http_server.h"
 #include "net/self_signed.h"
+#include "net/testing/test_authority.h"
 #include "net/testing/test_client.h"
 #include "store/embedded_store.h"
 
@@ -21,7 +24,8 @@ const std::string kTarget =
 
 /// The API over the embedded store, with `count` pods that have just pushed.
 struct Api {
-  explicit Api(int count) {
+  explicit Api(int count, AccessControl* access = nullptr)
+      : handler({custom, health, metrics, clock, access, "v0"}) {
     store::Flush flush;
     flush.values[0] = metric::Quantity::FromMilli(12'500);
     for (int i = 0; i < count; ++i) {
@@ -41,7 +45,7 @@ struct Api {
   CustomMetrics custom{index, store, clock, registry};
   HealthHandler health{checks, registry};
   RequestMetrics metrics{registry};
-  ApiHandler handler{{custom, health, metrics, clock, nullptr, "v0"}};
+  ApiHandler handler;
 };
 
 void PodsInMemory(benchmark::State& state) {
@@ -82,8 +86,9 @@ void Discovery(benchmark::State& state) {
 }
 BENCHMARK(Discovery)->Unit(benchmark::kMicrosecond);
 
-void PodsOverTls(benchmark::State& state) {
-  Api api(static_cast<int>(state.range(0)));
+/// Serves `api` over TLS on a thread and asks it on one kept connection.
+void AskOverTls(benchmark::State& state, Api& api, const net::TestTls& client_tls,
+                const std::vector<net::Header>& headers) {
   base::Snapshot<net::TlsContext> tls(*net::TlsContext::ForServer(*net::MakeSelfSigned(
       {"localhost"}, std::chrono::system_clock::now(), std::chrono::hours(24))));
   net::IoLoop loop;
@@ -92,16 +97,46 @@ void PodsOverTls(benchmark::State& state) {
   options.limits.max_connection_requests = 100'000'000;
   auto server = *net::HttpServer::Listen(loop, std::move(options), api.handler, api.clock);
   std::thread thread([&loop] { loop.Run(); });
-  auto client = net::TestClient::Connect(server->port(), net::TestTls{});
+  auto client = net::TestClient::Connect(server->port(), client_tls);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(client->Fetch("GET", kTarget, {{"Accept", "application/json"}}));
+    const auto answer = client->Fetch("GET", kTarget, headers);
+    if (!answer || answer->status != 200) state.SkipWithError("no answer");
   }
   client.reset();
   server.reset();
   loop.Stop();
   thread.join();
 }
+
+void PodsOverTls(benchmark::State& state) {
+  Api api(static_cast<int>(state.range(0)));
+  AskOverTls(state, api, {}, {{"Accept", "application/json"}});
+}
 BENCHMARK(PodsOverTls)->Arg(1)->Arg(100)->Arg(1000)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+/// As the aggregator asks: its certificate is judged and the user's permission is looked up.
+void PodsOverTlsWithDelegatedAccess(benchmark::State& state) {
+  const net::TestAuthority authority("proxy");
+  auto config = std::make_shared<kube::DelegatedAuthConfig>();
+  config->request_header_ca_pem = authority.certificate_pem();
+  config->username_headers = {"X-Remote-User"};
+  config->group_headers = {"X-Remote-Group"};
+  config->allowed_names = {"proxy"};
+  kube::FakeTokenReviewer tokens;
+  kube::FakeAccessReviewer reviewer;
+  reviewer.SetRule([](const auto&) { return kube::AccessDecision{true, ""}; });
+  base::SystemClock clock;
+  telemetry::Registry registry;
+  Authenticator authenticator([&config] { return config; }, tokens, clock, registry, {});
+  Authorizer authorizer(reviewer, clock, registry, {});
+  DelegatedAccess access(authenticator, authorizer, clock);
+  Api api(static_cast<int>(state.range(0)), &access);
+  AskOverTls(state, api, {.client = authority.Issue({.common_name = "proxy"})},
+             {{"X-Remote-User", "system:serviceaccount:kube-system:horizontal-pod-autoscaler"},
+              {"X-Remote-Group", "system:serviceaccounts"},
+              {"X-Remote-Group", "system:authenticated"}});
+}
+BENCHMARK(PodsOverTlsWithDelegatedAccess)->Arg(100)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace activescale::metricsapi

@@ -14,6 +14,9 @@ using base::Code;
 using base::Fail;
 using base::Result;
 
+/// Input in a message is cut: it may be as long as a request.
+std::string_view Shown(std::string_view text) { return text.substr(0, 253); }
+
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -21,31 +24,21 @@ int HexDigit(char c) {
   return -1;
 }
 
+/// Decodes a part of a target into text.
 Result<std::string> Unescape(std::string_view text, bool plus_is_space) {
-  std::string decoded;
-  decoded.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '+' && plus_is_space) {
-      decoded += ' ';
-    } else if (text[i] != '%') {
-      decoded += text[i];
-    } else {
-      const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-      const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
-      if (high < 0 || low < 0) {
-        return Fail(Code::kInvalidArgument,
-                    fmt::format("the escape \"{}\" is not %XX", text.substr(i, 3)));
-      }
-      decoded += static_cast<char>(high * 16 + low);
-      i += 2;
-    }
+  std::string spaced(text);
+  if (plus_is_space) std::ranges::replace(spaced, '+', ' ');
+  auto decoded = PercentDecode(spaced);
+  if (!decoded) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("\"{}\" has an escape that is not %XX", Shown(text)));
   }
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  if (!IsUtf8(decoded) || std::ranges::any_of(decoded, is_control)) {
+  if (!IsUtf8(*decoded) || std::ranges::any_of(*decoded, is_control)) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("\"{}\" has control characters or is not UTF-8", text));
+                fmt::format("\"{}\" has control characters or is not UTF-8", Shown(text)));
   }
-  return decoded;
+  return *std::move(decoded);
 }
 
 Result<std::string> ParseSegment(std::string_view text) {
@@ -57,7 +50,7 @@ Result<std::string> ParseSegment(std::string_view text) {
   }
   if (segment->find_first_of("/%") != std::string::npos) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("the path segment \"{}\" has a \"/\" or \"%\" in it", *segment));
+                fmt::format("the path segment \"{}\" has a \"/\" or \"%\" in it", Shown(*segment)));
   }
   return segment;
 }
@@ -94,6 +87,23 @@ Result<void> ParseQuery(std::string_view text, RequestTarget& target) {
 }
 
 }  // namespace
+
+std::optional<std::string> PercentDecode(std::string_view text) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
+    if (high < 0 || low < 0) return std::nullopt;
+    decoded += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return decoded;
+}
 
 std::optional<std::string_view> RequestTarget::Parameter(std::string_view name) const {
   const auto found = std::ranges::find(query, name, &decltype(query)::value_type::first);

@@ -45,6 +45,14 @@ std::unexpected<base::Error> Refused(std::string reason) {
                     "the client certificate is refused: " + std::move(reason));
 }
 
+bool VerifyAt(X509_STORE_CTX* context, base::WallTime now) {
+  X509_VERIFY_PARAM* parameters = X509_STORE_CTX_get0_param(context);
+  X509_VERIFY_PARAM_set_flags(parameters, X509_V_FLAG_PARTIAL_CHAIN);
+  X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_SSL_CLIENT);
+  X509_VERIFY_PARAM_set_time(parameters, std::chrono::system_clock::to_time_t(now));
+  return X509_verify_cert(context) == 1;
+}
+
 }  // namespace
 
 void ClientCertificateVerifier::FreeStore::operator()(x509_store_st* store) const {
@@ -55,12 +63,13 @@ base::Result<std::unique_ptr<ClientCertificateVerifier>> ClientCertificateVerifi
     std::string_view authorities_pem) {
   auto authorities = ParseCertificates(authorities_pem);
   if (!authorities) return std::unexpected(authorities.error());
-  std::unique_ptr<x509_store_st, FreeStore> store(X509_STORE_new());
+  std::vector<StoreOwner> anchors;
   for (const CertificateOwner& authority : *authorities) {
-    X509_STORE_add_cert(store.get(), authority.get());
+    anchors.emplace_back(X509_STORE_new());
+    X509_STORE_add_cert(anchors.back().get(), authority.get());
   }
   return std::unique_ptr<ClientCertificateVerifier>(
-      new ClientCertificateVerifier(std::move(store)));
+      new ClientCertificateVerifier(std::move(anchors)));
 }
 
 base::Result<CertificateSubject> ClientCertificateVerifier::Verify(const std::string& chain_pem,
@@ -91,19 +100,24 @@ base::Result<ClientCertificateVerifier::Known> ClientCertificateVerifier::Judge(
   const StackOwner others(sk_X509_new_null());
   for (size_t i = 1; i < chain->size(); ++i) sk_X509_push(others.get(), (*chain)[i].get());
 
-  const StoreContextOwner context(X509_STORE_CTX_new());
-  if (X509_STORE_CTX_init(context.get(), store_.get(), chain->front().get(), others.get()) != 1) {
-    return Refused(TakeOpenSslErrors());
+  int fault = X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY;
+  for (const StoreOwner& anchor : anchors_) {
+    const StoreContextOwner context(X509_STORE_CTX_new());
+    if (X509_STORE_CTX_init(context.get(), anchor.get(), chain->front().get(), others.get()) != 1) {
+      return Refused(TakeOpenSslErrors());
+    }
+    if (VerifyAt(context.get(), now)) return Remember(*chain->front(), context.get());
+    const int found = X509_STORE_CTX_get_error(context.get());
+    // Another authority did not sign it at all; what the right one says counts.
+    if (found != X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY) fault = found;
   }
-  X509_VERIFY_PARAM* parameters = X509_STORE_CTX_get0_param(context.get());
-  X509_VERIFY_PARAM_set_flags(parameters, X509_V_FLAG_PARTIAL_CHAIN);
-  X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_SSL_CLIENT);
-  X509_VERIFY_PARAM_set_time(parameters, std::chrono::system_clock::to_time_t(now));
-  if (X509_verify_cert(context.get()) != 1) {
-    return Refused(X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get())));
-  }
-  Known known{ReadSubject(*chain->front()), base::WallTime::min(), base::WallTime::max()};
-  const STACK_OF(X509)* verified = X509_STORE_CTX_get0_chain(context.get());
+  return Refused(X509_verify_cert_error_string(fault));
+}
+
+base::Result<ClientCertificateVerifier::Known> ClientCertificateVerifier::Remember(
+    const x509_st& leaf, x509_store_ctx_st* context) {
+  Known known{ReadSubject(leaf), base::WallTime::min(), base::WallTime::max()};
+  const STACK_OF(X509)* verified = X509_STORE_CTX_get0_chain(context);
   for (int i = 0; i < sk_X509_num(verified); ++i) {
     const auto from = NotBefore(*sk_X509_value(verified, i));
     const auto until = NotAfter(*sk_X509_value(verified, i));

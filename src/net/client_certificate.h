@@ -10,7 +10,9 @@
 #include "base/error.h"
 #include "base/mutex.h"
 
-struct x509_store_st;  // OpenSSL's X509_STORE
+struct x509_st;            // OpenSSL's X509,
+struct x509_store_st;      // X509_STORE and
+struct x509_store_ctx_st;  // X509_STORE_CTX
 
 namespace activescale::net {
 
@@ -48,11 +50,17 @@ class ClientCertificateVerifier {
   /// Few peers show certificates: the aggregator's replicas and a handful of people.
   static constexpr size_t kMaxKnown = 256;
 
-  explicit ClientCertificateVerifier(std::unique_ptr<x509_store_st, FreeStore> store)
-      : store_(std::move(store)) {}
+  using StoreOwner = std::unique_ptr<x509_store_st, FreeStore>;
+
+  explicit ClientCertificateVerifier(std::vector<StoreOwner> anchors)
+      : anchors_(std::move(anchors)) {}
+  /// What is worth knowing of a leaf whose chain was found good.
+  static base::Result<Known> Remember(const x509_st& leaf, x509_store_ctx_st* context);
   [[nodiscard]] base::Result<Known> Judge(const std::string& chain_pem, base::WallTime now) const;
 
-  std::unique_ptr<x509_store_st, FreeStore> store_;
+  /// One store for each authority: in a common one OpenSSL tries only the first of two with the
+  /// same name and no key identifiers, which is what a rotation makes.
+  std::vector<StoreOwner> anchors_;
   base::Mutex mutex_;
   std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
 };

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 class ClientCertificateVerifierTest : public testing::Test {
  protected:
   const base::WallTime now_ = std::chrono::system_clock::now();
-  TestAuthority authority_{"ours"};
+  TestAuthority authority_{"ours", now_};
   std::unique_ptr<ClientCertificateVerifier> verifier_ =
       *ClientCertificateVerifier::FromPem(authority_.certificate_pem());
 };
@@ -57,11 +57,9 @@ TEST_F(ClientCertificateVerifierTest, JudgesAsKubernetesDoes) {
       {"by an intermediate that is not shown", chain.substr(0, chain.find("-----BEGIN", 10)),
        false},
       {"expired",
-       authority_.Issue({.common_name = "x", .not_after = now_ - minutes(1)}).certificate_pem,
-       false},
+       authority_.Issue({.common_name = "x", .valid_until = minutes(-1)}).certificate_pem, false},
       {"not yet valid",
-       authority_.Issue({.common_name = "x", .not_before = now_ + minutes(1)}).certificate_pem,
-       false},
+       authority_.Issue({.common_name = "x", .valid_from = minutes(1)}).certificate_pem, false},
       {"no certificate", "hello", false},
       {"nothing", "", false},
   };
@@ -82,12 +80,24 @@ TEST_F(ClientCertificateVerifierTest, AnIntermediateInTheSetIsAnAnchorByItself) 
 }
 
 TEST_F(ClientCertificateVerifierTest, ARememberedChainStillExpires) {
-  const auto pair = authority_.Issue({.common_name = "x", .not_after = now_ + minutes(5)});
+  const auto pair = authority_.Issue({.common_name = "x", .valid_until = minutes(5)});
   EXPECT_TRUE(verifier_->Verify(pair.certificate_pem, now_));
   EXPECT_TRUE(verifier_->Verify(pair.certificate_pem, now_ + minutes(4)));
   const auto late = verifier_->Verify(pair.certificate_pem, now_ + minutes(6));
   ASSERT_FALSE(late);
   EXPECT_THAT(late.error().message, HasSubstr("expired"));
+}
+
+TEST_F(ClientCertificateVerifierTest, OfTwoAuthoritiesWithOneNameEachIsTried) {
+  const TestAuthority next("ours", now_);
+  const std::string old_client = authority_.Issue({.common_name = "x"}).certificate_pem;
+  const std::string new_client = next.Issue({.common_name = "x"}).certificate_pem;
+  for (const std::string& set : {authority_.certificate_pem() + next.certificate_pem(),
+                                 next.certificate_pem() + authority_.certificate_pem()}) {
+    auto both = ClientCertificateVerifier::FromPem(set);
+    EXPECT_TRUE((*both)->Verify(old_client, now_));
+    EXPECT_TRUE((*both)->Verify(new_client, now_));
+  }
 }
 
 TEST_F(ClientCertificateVerifierTest, ASetThatDoesNotParseIsRefused) {

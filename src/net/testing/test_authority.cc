@@ -35,7 +35,8 @@ std::string KeyPem(EVP_PKEY* key) {
   return {data, static_cast<size_t>(size)};
 }
 
-TlsPair Sign(const TlsPair& authority, const TestAuthority::Client& client, bool is_authority) {
+TlsPair Sign(const TlsPair& authority, base::WallTime now, const TestAuthority::Client& client,
+             bool is_authority) {
   const auto issuer = ParseCertificates(authority.certificate_pem);
   const auto issuer_key = ParsePrivateKey(authority.private_key_pem);
   Require(issuer.has_value() && issuer_key.has_value());
@@ -45,8 +46,10 @@ TlsPair Sign(const TlsPair& authority, const TestAuthority::Client& client, bool
   static long serial = 1000;
   X509_set_version(x509, X509_VERSION_3);
   ASN1_INTEGER_set(X509_get_serialNumber(x509), ++serial);
-  ASN1_TIME_set(X509_getm_notBefore(x509), std::chrono::system_clock::to_time_t(client.not_before));
-  ASN1_TIME_set(X509_getm_notAfter(x509), std::chrono::system_clock::to_time_t(client.not_after));
+  ASN1_TIME_set(X509_getm_notBefore(x509),
+                std::chrono::system_clock::to_time_t(now + client.valid_from));
+  ASN1_TIME_set(X509_getm_notAfter(x509),
+                std::chrono::system_clock::to_time_t(now + client.valid_until));
   X509_NAME* subject = X509_get_subject_name(x509);
   for (const std::string& organization : client.organizations) AddEntry(subject, "O", organization);
   if (!client.common_name.empty()) AddEntry(subject, "CN", client.common_name);
@@ -64,19 +67,19 @@ TlsPair Sign(const TlsPair& authority, const TestAuthority::Client& client, bool
 
 }  // namespace
 
-TestAuthority::TestAuthority(const std::string& name)
-    : pair_(*MakeAuthority(name, std::chrono::system_clock::now(), hours(24))) {}
+TestAuthority::TestAuthority(const std::string& name, base::WallTime now)
+    : pair_(*MakeAuthority(name, now, hours(24))), now_(now) {}
 
 TlsPair TestAuthority::Issue(const Client& client) const {
-  TlsPair pair = Sign(pair_, client, false);
+  TlsPair pair = Sign(pair_, now_, client, false);
   if (intermediate_) pair.certificate_pem += pair_.certificate_pem;
   return pair;
 }
 
 TestAuthority TestAuthority::Intermediate(const std::string& name) const {
   return TestAuthority(
-      Sign(pair_, {.common_name = name, .organizations = {}, .extended_key_usage = ""}, true),
-      true);
+      Sign(pair_, now_, {.common_name = name, .organizations = {}, .extended_key_usage = ""}, true),
+      now_, true);
 }
 
 }  // namespace activescale::net

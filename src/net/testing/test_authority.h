@@ -16,11 +16,12 @@ class TestAuthority {
     std::string common_name;
     std::vector<std::string> organizations;
     std::string extended_key_usage = "clientAuth";  // "": the certificate has none
-    base::WallTime not_before = std::chrono::system_clock::now() - std::chrono::hours(1);
-    base::WallTime not_after = std::chrono::system_clock::now() + std::chrono::hours(1);
+    std::chrono::minutes valid_from{-60};           // from the authority's now
+    std::chrono::minutes valid_until{60};
   };
 
-  explicit TestAuthority(const std::string& name);
+  explicit TestAuthority(const std::string& name,
+                         base::WallTime now = std::chrono::system_clock::now());
 
   [[nodiscard]] const std::string& certificate_pem() const { return pair_.certificate_pem; }
   [[nodiscard]] TlsPair Issue(const Client& client) const;
@@ -28,10 +29,11 @@ class TestAuthority {
   [[nodiscard]] TestAuthority Intermediate(const std::string& name) const;
 
  private:
-  TestAuthority(TlsPair pair, bool intermediate)
-      : pair_(std::move(pair)), intermediate_(intermediate) {}
+  TestAuthority(TlsPair pair, base::WallTime now, bool intermediate)
+      : pair_(std::move(pair)), now_(now), intermediate_(intermediate) {}
 
   TlsPair pair_;
+  base::WallTime now_;
   bool intermediate_ = false;
 };
 
