@@ -100,7 +100,8 @@ void AskOverTls(benchmark::State& state, Api& api, const net::TestTls& client_tl
   auto client = net::TestClient::Connect(server->port(), client_tls);
   for (auto _ : state) {
     const auto answer = client->Fetch("GET", kTarget, headers);
-    if (!answer || answer->status != 200) state.SkipWithError("no answer");
+    if (!answer || answer->status != 200)
+      state.SkipWithError(answer ? answer->body.c_str() : "no answer");
   }
   client.reset();
   server.reset();
@@ -116,7 +117,7 @@ BENCHMARK(PodsOverTls)->Arg(1)->Arg(100)->Arg(1000)->UseRealTime()->Unit(benchma
 
 /// As the aggregator asks: its certificate is judged and the user's permission is looked up.
 void PodsOverTlsWithDelegatedAccess(benchmark::State& state) {
-  const net::TestAuthority authority("proxy");
+  const net::TestAuthority authority("proxy-ca");
   auto config = std::make_shared<kube::DelegatedAuthConfig>();
   config->request_header_ca_pem = authority.certificate_pem();
   config->username_headers = {"X-Remote-User"};
