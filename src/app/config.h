@@ -10,6 +10,13 @@
 
 namespace activescale::app {
 
+/// Where the pods that exist are known from.
+enum class PodSource : uint8_t {
+  kAuto,        // a cluster if there is one, else the Envoys
+  kKubernetes,  // kube-apiserver
+  kEnvoy,       // the Envoys that push
+};
+
 /// The settings of `activescale serve`, checked. Defaults, names and help: app/settings.cc.
 struct Config {
   // Ingest.
@@ -39,6 +46,23 @@ struct Config {
   std::string tls_cert_file;
   std::string tls_private_key_file;
   bool insecure_no_auth = false;
+
+  // Kubernetes.
+  PodSource pod_source = PodSource::kAuto;
+  std::string kubeconfig;                 // empty: the pod's service account
+  std::string lister_kubeconfig;          // each empty: kubeconfig
+  std::string authentication_kubeconfig;
+  std::string authorization_kubeconfig;
+  std::vector<std::string> namespaces;    // empty: all
+  bool include_terminating_pods = false;
+  bool authentication_tolerate_lookup_failure = false;
+  bool manage_apiservice_ca = false;
+  std::string apiservice_ca_secret;
+  std::string service_name;
+  std::string pod_name;       // these four are what Kubernetes says in the pod's environment
+  std::string pod_namespace;
+  std::string kubernetes_service_host;
+  std::string kubernetes_service_port;
 
   // Health and self-metrics.
   std::string health_bind_address;

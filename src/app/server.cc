@@ -52,6 +52,13 @@ ingest::IngestOptions IngestOptions(const Config& config) {
       .cluster_id = config.cluster_id};
 }
 
+/// Names under which the aggregator and people on this machine reach us; empty: the machine's.
+std::vector<std::string> CertificateNames(const Config& config) {
+  if (config.pod_namespace.empty()) return {};
+  const std::string service = fmt::format("{}.{}.svc", config.service_name, config.pod_namespace);
+  return {service, service + ".cluster.local", "localhost", "127.0.0.1"};
+}
+
 telemetry::Counter& ReloadCounter(telemetry::Registry& registry, const std::string& result) {
   return registry.AddCounter("activescale_serving_certificate_reloads_total",
                              "Changed certificate files, by whether they could be used.",
@@ -60,19 +67,24 @@ telemetry::Counter& ReloadCounter(telemetry::Registry& registry, const std::stri
 
 }  // namespace
 
-Server::Server(const Config& config, const base::Clock& clock)
+Server::Server(const Config& config, const base::Clock& clock,
+               std::optional<ClusterAccesses> accesses)
     : config_(config),
       clock_(clock),
+      cluster_(accesses ? std::make_unique<Cluster>(*std::move(accesses), config, clock, registry_)
+                        : nullptr),
       store_(StoreOptions(config), clock, registry_),
       pods_(config.ttl * kPodGraceTtls, clock),
-      ingest_(IngestOptions(config), store_, &pods_, clock, registry_),
-      custom_metrics_(pods_, store_, clock, registry_),
+      ingest_(IngestOptions(config), store_, cluster_ ? nullptr : &pods_, clock, registry_),
+      custom_metrics_(cluster_ ? static_cast<const kube::PodIndex&>(cluster_->pods()) : pods_,
+                      store_, clock, registry_),
       request_metrics_(registry_),
       health_(checks_, registry_),
       api_({.custom_metrics = custom_metrics_,
             .health = health_,
             .metrics = request_metrics_,
             .clock = clock,
+            .access = cluster_ && !config.insecure_no_auth ? &cluster_->access() : nullptr,
             .version = "v" ACTIVESCALE_VERSION}),
       summary_(config.log_summary_interval, SummaryEntries(), clock.Now()),
       certificate_reloaded_(ReloadCounter(registry_, "reloaded")),
@@ -88,7 +100,9 @@ Server::~Server() {
 
 base::Result<std::unique_ptr<Server>> Server::Start(const Config& config,
                                                     const base::Clock& clock) {
-  std::unique_ptr<Server> server(new Server(config, clock));
+  auto accesses = FindCluster(config);
+  if (!accesses) return std::unexpected(std::move(accesses.error()));
+  std::unique_ptr<Server> server(new Server(config, clock, *std::move(accesses)));
   server->AddChecks();
   for (const auto open : {&Server::OpenHealth, &Server::OpenHttps, &Server::OpenGrpc}) {
     if (auto opened = (server.get()->*open)(); !opened) {
@@ -107,6 +121,7 @@ void Server::AddChecks() {
   checks_.Add("store", [this] {
     return telemetry::CheckResult{true, fmt::format("embedded, {} pods", store_.pod_count())};
   });
+  if (cluster_) cluster_->AddChecks(checks_);
 }
 
 std::vector<SummaryLog::Entry> Server::SummaryEntries() {
@@ -146,7 +161,7 @@ base::Result<void> Server::OpenHttps() {
       net::ServingCertificate::Load({.certificate_file = config_.tls_cert_file,
                                      .private_key_file = config_.tls_private_key_file,
                                      .directory = config_.cert_dir,
-                                     .names = {}},
+                                     .names = CertificateNames(config_)},
                                     clock_);
   if (!certificate) return std::unexpected(std::move(certificate.error()));
   certificate_ = std::move(*certificate);
@@ -199,6 +214,21 @@ void Server::StartThreads() {
   housekeeping_ = health_loop_.Every(kHousekeepingInterval, [this] { Housekeep(); });
   https_thread_ = std::make_unique<Thread>("https", [this] { https_loop_.Run(); });
   health_thread_ = std::make_unique<Thread>("health", [this] { health_loop_.Run(); });
+  if (!cluster_) return;
+  // The certificate belongs to the housekeeping, which polls it.
+  cluster_->Start([this](const net::TlsPair& pair) -> base::Result<void> {
+    health_loop_.Post([this, pair] { InstallCertificate(pair); });
+    return {};
+  });
+}
+
+void Server::InstallCertificate(const net::TlsPair& pair) {
+  if (auto installed = certificate_->Install(pair); !installed) {
+    certificate_failed_.Increment();
+    LOG_ERROR("the certificate that our CA signed cannot be used: {}", installed.error().message);
+    return;
+  }
+  certificate_reloaded_.Increment();
 }
 
 void Server::Housekeep() {
@@ -253,6 +283,8 @@ void Server::AddShutdownStages(base::ShutdownStages& stages) {
 
 void Server::StopThreads() {
   housekeeping_ = {};
+  // First: the reviews that it ends answer requests on the loops below.
+  if (cluster_) cluster_->Stop();
   health_loop_.Stop();
   health_thread_.reset();
   https_loop_.Stop();

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/cluster.h"
 #include "app/config.h"
 #include "app/summary_log.h"
 #include "app/thread.h"
@@ -49,7 +51,7 @@ class Server {
   void AddShutdownStages(base::ShutdownStages& stages);
 
  private:
-  Server(const Config& config, const base::Clock& clock);
+  Server(const Config& config, const base::Clock& clock, std::optional<ClusterAccesses> accesses);
 
   [[nodiscard]] std::vector<SummaryLog::Entry> SummaryEntries();
   base::Result<void> OpenGrpc();
@@ -60,6 +62,7 @@ class Server {
   void StopThreads();
   void Housekeep();
   void PollCertificate();
+  void InstallCertificate(const net::TlsPair& pair);
   [[nodiscard]] std::function<void(net::ConnectionEvent)> ConnectionCounters(
       const std::string& server);
 
@@ -69,8 +72,9 @@ class Server {
   telemetry::HealthChecks checks_;
   std::atomic<bool> shutting_down_ = false;
 
+  std::unique_ptr<Cluster> cluster_;  // null: standalone
   store::EmbeddedStore store_;
-  kube::EnvoyPodIndex pods_;
+  kube::EnvoyPodIndex pods_;  // used when standalone
   ingest::Ingest ingest_;
   metricsapi::CustomMetrics custom_metrics_;
   metricsapi::RequestMetrics request_metrics_;

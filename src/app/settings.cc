@@ -123,17 +123,32 @@ Assigned AssignAbsentFamily(Config& config, std::string_view text) {
   return {};
 }
 
+Assigned AssignPodSource(Config& config, std::string_view text) {
+  constexpr std::pair<std::string_view, PodSource> kSources[] = {
+      {"auto", PodSource::kAuto},
+      {"kubernetes", PodSource::kKubernetes},
+      {"envoy", PodSource::kEnvoy}};
+  for (const auto& [name, source] : kSources) {
+    if (name != text) continue;
+    config.pod_source = source;
+    return {};
+  }
+  return Wrong(text, "auto, kubernetes or envoy");
+}
+
 constexpr int64_t kGiB = int64_t{1} << 30;
 constexpr nanoseconds kDay = std::chrono::hours(24);
 
 constexpr std::string_view kIngest = "Ingest (Envoy's metrics service)";
 constexpr std::string_view kStore = "Store";
 constexpr std::string_view kApi = "Custom Metrics API";
+constexpr std::string_view kKubernetes = "Kubernetes";
 constexpr std::string_view kHealth = "Health";
 constexpr std::string_view kProcess = "Process";
 
 constexpr std::string_view kBindHelp =
-    "IP address to listen on. Empty: 127.0.0.1, or 0.0.0.0 with insecure-no-auth.";
+    "IP address to listen on. Empty: 0.0.0.0 in a cluster, else 127.0.0.1, or 0.0.0.0 with "
+    "insecure-no-auth.";
 
 std::vector<Setting> IngestSettings() {
   return {
@@ -181,6 +196,54 @@ std::vector<Setting> IngestSettings() {
       {kIngest, "cluster-id", "ACTIVESCALE_CLUSTER_ID", "text", "",
        "CLUSTER_ID of the Envoys to accept. Empty: all; a second one is reported.",
        Text(&Config::cluster_id)},
+  };
+}
+
+std::vector<Setting> KubernetesSettings() {
+  return {
+      {kKubernetes, "pod-source", "ACTIVESCALE_POD_SOURCE", "auto|kubernetes|envoy", "auto",
+       "Where the pods that exist are known from: kube-apiserver, or the Envoys that push. auto: a "
+       "cluster if there is one.",
+       AssignPodSource},
+      {kKubernetes, "kubeconfig", "ACTIVESCALE_KUBECONFIG", "file", "",
+       "Access to kube-apiserver. Empty: the pod's service account.", Text(&Config::kubeconfig)},
+      {kKubernetes, "lister-kubeconfig", "ACTIVESCALE_LISTER_KUBECONFIG", "file", "",
+       "Access for listing and watching. Empty: kubeconfig.", Text(&Config::lister_kubeconfig)},
+      {kKubernetes, "authentication-kubeconfig", "ACTIVESCALE_AUTHENTICATION_KUBECONFIG", "file",
+       "", "Access for TokenReviews and the aggregator's CA. Empty: as for listing.",
+       Text(&Config::authentication_kubeconfig)},
+      {kKubernetes, "authorization-kubeconfig", "ACTIVESCALE_AUTHORIZATION_KUBECONFIG", "file", "",
+       "Access for SubjectAccessReviews. Empty: as for listing.",
+       Text(&Config::authorization_kubeconfig)},
+      {kKubernetes, "namespaces", "ACTIVESCALE_NAMESPACES", Setting::kList, "",
+       "Namespaces to watch; Roles in them are enough then. Empty: all.",
+       List(&Config::namespaces)},
+      {kKubernetes, "include-terminating-pods", "ACTIVESCALE_INCLUDE_TERMINATING_PODS",
+       Setting::kSwitch, "false", "Serve pods that are being deleted, too.",
+       Switch(&Config::include_terminating_pods)},
+      {kKubernetes, "authentication-tolerate-lookup-failure",
+       "ACTIVESCALE_AUTHENTICATION_TOLERATE_LOOKUP_FAILURE", Setting::kSwitch, "false",
+       "Go on with bearer tokens alone when the aggregator's CA cannot be read.",
+       Switch(&Config::authentication_tolerate_lookup_failure)},
+      {kKubernetes, "manage-apiservice-ca", "ACTIVESCALE_MANAGE_APISERVICE_CA", Setting::kSwitch,
+       "false",
+       "Make a CA, keep it in apiservice-ca-secret, sign the serving certificate with it and write "
+       "it into our APIServices.",
+       Switch(&Config::manage_apiservice_ca)},
+      {kKubernetes, "apiservice-ca-secret", "ACTIVESCALE_APISERVICE_CA_SECRET", "name",
+       "activescale-ca", "Secret, made empty beforehand, that holds the CA.",
+       Text(&Config::apiservice_ca_secret)},
+      {kKubernetes, "service-name", "ACTIVESCALE_SERVICE_NAME", "name", "activescale",
+       "Service that the APIServices point to, in the pod's namespace.",
+       Text(&Config::service_name)},
+      {kKubernetes, "pod-name", "POD_NAME", "name", "", "This pod, by the downward API.",
+       Text(&Config::pod_name)},
+      {kKubernetes, "pod-namespace", "POD_NAMESPACE", "name", "",
+       "This pod's namespace, by the downward API.", Text(&Config::pod_namespace)},
+      {kKubernetes, "kubernetes-service-host", "KUBERNETES_SERVICE_HOST", "address", "",
+       "kube-apiserver, as Kubernetes tells every pod.", Text(&Config::kubernetes_service_host)},
+      {kKubernetes, "kubernetes-service-port", "KUBERNETES_SERVICE_PORT", "port", "443",
+       "Port of kubernetes-service-host.", Text(&Config::kubernetes_service_port)},
   };
 }
 
@@ -300,6 +363,7 @@ std::span<const Setting> Settings() {
   static const std::vector<Setting> settings = [] {
     std::vector<Setting> all = IngestSettings();
     std::ranges::move(OtherSettings(), std::back_inserter(all));
+    std::ranges::move(KubernetesSettings(), std::back_inserter(all));
     return all;
   }();
   return settings;
@@ -307,9 +371,15 @@ std::span<const Setting> Settings() {
 
 std::span<const IgnoredFlag> IgnoredFlags() { return kIgnoredFlags; }
 
+bool ExpectsCluster(const Config& config) {
+  if (config.pod_source != PodSource::kAuto) return config.pod_source == PodSource::kKubernetes;
+  return !config.kubeconfig.empty() || !config.lister_kubeconfig.empty() ||
+         !config.kubernetes_service_host.empty();
+}
+
 std::string BindAddress(const Config& config, std::string_view chosen) {
   if (!chosen.empty()) return std::string(chosen);
-  return config.insecure_no_auth ? "0.0.0.0" : "127.0.0.1";
+  return ExpectsCluster(config) || config.insecure_no_auth ? "0.0.0.0" : "127.0.0.1";
 }
 
 std::vector<std::string> CrossFaults(const Config& config) {
@@ -328,11 +398,21 @@ std::vector<std::string> CrossFaults(const Config& config) {
       {"bind-address", config.bind_address},
       {"health-bind-address", config.health_bind_address}};
   for (const auto& [name, address] : addresses) {
-    if (address.empty() || IsLoopback(address) || config.insecure_no_auth) continue;
+    const bool open = config.insecure_no_auth || ExpectsCluster(config);
+    if (address.empty() || IsLoopback(address) || open) continue;
     faults.push_back(
         fmt::format("{} {} is reachable from other machines and no caller is authenticated: use "
                     "127.0.0.1, or give --insecure-no-auth to accept that",
                     name, address));
+  }
+  if (config.manage_apiservice_ca && !config.tls_cert_file.empty()) {
+    faults.emplace_back(
+        "manage-apiservice-ca makes the serving certificate itself: leave tls-cert-file out");
+  }
+  if (config.manage_apiservice_ca && (!ExpectsCluster(config) || config.pod_namespace.empty())) {
+    faults.emplace_back(
+        "manage-apiservice-ca needs a cluster and pod-namespace (POD_NAMESPACE by the downward "
+        "API): the CA is kept in a Secret there");
   }
   const std::pair<std::string_view, uint16_t> ports[] = {{"grpc-port", config.grpc_port},
                                                          {"secure-port", config.secure_port},

@@ -48,8 +48,12 @@ struct IgnoredFlag {
 /// What is wrong with a configuration although each setting alone is right.
 [[nodiscard]] std::vector<std::string> CrossFaults(const Config& config);
 
-/// The address to listen on: `chosen`, or, if that is empty, loopback without authentication, else
-/// every address.
+/// Whether the pods are to come from kube-apiserver: then it also says who may read, and a cluster
+/// that cannot be had is an error.
+[[nodiscard]] bool ExpectsCluster(const Config& config);
+
+/// The address to listen on: `chosen`, or, if that is empty, every address in a cluster and with
+/// insecure-no-auth, else loopback.
 [[nodiscard]] std::string BindAddress(const Config& config, std::string_view chosen);
 
 }  // namespace activescale::app
