@@ -46,6 +46,8 @@ class LabelIndex {
     bool operator()(const A& a, const B& b) const {
       return Of(a) == Of(b);
     }
+    // Compared within the full expression that made the argument.
+    // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter)
     static const metric::Labels& Of(const metric::Labels& labels) { return labels; }
     static const metric::Labels& Of(const std::shared_ptr<Series>& series) {
       return series->labels();
