@@ -1,5 +1,6 @@
 """A real Envoy in each of its five ways to send: exact values, whole flushes, idle is zero."""
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -75,32 +76,39 @@ def test_values_are_exact_and_idle_is_zero(lab, sink):
 
 @pytest.mark.parametrize("sink", SINKS.values(), ids=SINKS.keys())
 def test_reader_sees_whole_flushes_only(lab, sink):
-    """The load steps right after a flush became visible, so each flush is one step as a whole."""
-    r = rig(lab, sink, flush_seconds=0.5)
-    steps = [(10 * i % 70 + 5, i % 3 + 1, i % 2 + 2) for i in range(10)]
-    seen = []
-    shown = None
-    for in_a, in_b, out in steps:
-        r.loads["in_a"].set(in_a, idle=2)
-        r.loads["in_b"].set(in_b)
-        r.loads["out"].set(out)
-        want = {
-            "inbound_active_requests": in_a + in_b,
-            "outbound_active_requests": out,
-            "active_connections": in_a + 2 + in_b + out,
-        }
-        end = time.monotonic() + 10
-        values: dict[str, float] = {}
-        while values != want:
-            assert time.monotonic() < end, f"never saw {want}, last {values}"
-            values = {metric: r.client.pods("shop", metric).get("web-0") for metric in METRICS}
-            if shown:
-                seen.append((values, shown, want))
+    """The load steps right after a flush; a reader sees the old load or the new one, no mixture.
+
+    A step counts if Envoy had all of it before its next flush could come. On a busy machine some
+    do not; they are made, and not judged.
+    """
+    flush_seconds, margin = 0.5, 0.1  # margin: a held-back flush is visible 50 ms late
+    r = rig(lab, sink, flush_seconds)
+    shown, flushed_after, judged, polls = None, -math.inf, 0, 0
+    for i in range(60):
+        in_a, in_b, out = 10 * i % 70 + 5, i % 3 + 1, i % 2 + 2
+        r.set(in_a=(in_a, 2), in_b=(in_b, 0), out=(out, 0))
+        whole = time.monotonic() < flushed_after + flush_seconds - margin
+        want = (in_a + in_b, out, in_a + 2 + in_b + out)
+        seen, end = [], time.monotonic() + 10
+        while True:
+            asked = time.monotonic()
+            values = r.read()
+            if values == want:
+                break
+            assert asked < end, f"never saw {want}, last {values}"
+            seen.append(values)
+            flushed_after = asked
+        if whole:
+            judged, polls = judged + 1, polls + len(seen)
+            for values in seen:
+                for metric, value, allowed in zip(
+                    METRICS, values, zip(shown, want, strict=True), strict=True
+                ):
+                    assert value in allowed, (metric, values, shown, want)
         shown = want
-    assert len(seen) > 100
-    for values, before, after in seen:
-        for metric, value in values.items():
-            assert value in (before[metric], after[metric]), (metric, values, before, after)
+        if judged >= 8 and polls >= 100:
+            return
+    pytest.fail(f"only {judged} steps fell between two flushes, {polls} polls")
 
 
 def test_workload_and_pod_by_name(lab):
