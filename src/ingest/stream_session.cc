@@ -1,6 +1,7 @@
 #include "ingest/stream_session.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <utility>
 
@@ -19,6 +20,10 @@ constexpr int kFlushesInTtl = 3;
 // A sender's clock that is further away than this is worth a warning; nothing here depends on it.
 constexpr std::chrono::milliseconds kSkewWorthAWarning = std::chrono::minutes(1);
 
+// A stream may break off because gRPC had no memory for its message, which it buffers whole: a
+// message of 300 MiB left 260 MiB with malloc.
+constexpr std::chrono::seconds kTrimInterval{5};
+
 }  // namespace
 
 Ingest::Ingest(IngestOptions options, store::SampleStore& store, kube::EnvoyPodIndex* pods,
@@ -28,6 +33,10 @@ Ingest::Ingest(IngestOptions options, store::SampleStore& store, kube::EnvoyPodI
 void Ingest::Tick(base::SteadyTime now) {
   queue_.Tick(now);
   metrics_.skew.Tick(now);
+  if (now >= next_trim_ && stream_broke_off_.exchange(false, std::memory_order_relaxed)) {
+    next_trim_ = now + kTrimInterval;
+    malloc_trim(0);
+  }
 }
 
 Ingest::ClusterVerdict Ingest::JudgeCluster(const std::string& cluster_id) {
@@ -306,6 +315,7 @@ base::Result<void> StreamSession::End(bool closed_by_sender) {
   presence_.reset();
   SetSlow(false);
   ingest_.metrics_.open_streams.Decrement();
+  if (!closed_by_sender) ingest_.stream_broke_off_.store(true, std::memory_order_relaxed);
   if (refusal_) return std::unexpected(refusal_->error);
   return {};
 }

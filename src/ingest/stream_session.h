@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -39,7 +40,8 @@ class Ingest {
   Ingest(IngestOptions options, store::SampleStore& store, kube::EnvoyPodIndex* pods,
          const base::Clock& clock, telemetry::Registry& registry);
 
-  /// Publishes flushes that were held back long enough. To be called every 10 ms, by one thread.
+  /// Publishes flushes that were held back long enough, and gives memory back after streams broke
+  /// off. To be called every 10 ms, by one thread.
   void Tick(base::SteadyTime now);
 
   [[nodiscard]] IngestMetrics& metrics() { return metrics_; }
@@ -57,6 +59,9 @@ class Ingest {
   const base::Clock& clock_;
   IngestMetrics metrics_;
   PublicationQueue queue_;
+
+  std::atomic<bool> stream_broke_off_{false};  // since memory was last given back
+  base::SteadyTime next_trim_{};               // of Tick's thread alone
 
   base::Mutex cluster_mutex_;
   std::string first_cluster_id_ GUARDED_BY(cluster_mutex_);
