@@ -179,7 +179,9 @@ std::vector<Setting> IngestSettings() {
        "replicas. 0s: never.",
        Duration(&Config::grpc_max_connection_age, seconds(0), 365 * kDay)},
       {kIngest, "grpc-max-connection-age-grace", "ACTIVESCALE_GRPC_MAX_CONNECTION_AGE_GRACE",
-       "duration", "10s", "Time from grpc-max-connection-age until a connection is cut.",
+       "duration", "1s",
+       "Time from grpc-max-connection-age until a connection is cut. Streams have no end of their "
+       "own, so they move when it is over.",
        Duration(&Config::grpc_max_connection_age_grace, seconds(0), kDay)},
       {kIngest, "inbound-stat-prefixes", "ACTIVESCALE_INBOUND_STAT_PREFIXES", Setting::kList,
        "inbound_*",
