@@ -5,7 +5,7 @@
 # A part that fails without a failed test, or runs nothing, counts as one failure.
 # shellcheck shell=bash
 
-TEST_PARTS=(lint release asan tsan envoy)
+TEST_PARTS=(lint release asan tsan envoy redis)
 
 # check NAME COMMAND...: runs one check of a part and notes its result.
 check() {
@@ -68,7 +68,12 @@ part_tsan() {
 
 part_envoy() {
   build release activescale || return
-  logged envoy python -m pytest tests --ignore=tests/e2e -q --junitxml="$RESULTS/pytest.xml"
+  logged envoy python -m pytest tests --ignore=tests/e2e --ignore=tests/redis -q --junitxml="$RESULTS/pytest.xml"
+}
+
+part_redis() {
+  build release redis_replica || return
+  logged redis tests/redis/run --short --junit "$RESULTS/pytest.xml"
 }
 
 part_lint() {
@@ -79,7 +84,7 @@ part_lint() {
   check tools-tests python -m pytest tools bench -q || status=1
   mapfile -t files < <(own_files '*.cc' '*.h' '*.proto')
   check clang-format clang-format-19 --dry-run --Werror "${files[@]}" || status=1
-  mapfile -t scripts < <(own_files dev .ci/run '*.sh' bench/run tests/e2e/run |
+  mapfile -t scripts < <(own_files dev .ci/run '*.sh' bench/run tests/e2e/run tests/redis/run |
     xargs -r grep -lE '^#!.*bash|shellcheck shell=bash')
   check shellcheck shellcheck -x "${scripts[@]}" || status=1
   check ruff-format ruff format --check --quiet . || status=1

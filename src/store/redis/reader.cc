@@ -41,6 +41,7 @@ Reader::Reader(Options options, redis::Client& client, const base::Clock& clock,
       unavailable_(registry.AddCounter("activescale_redis_unavailable_reads_total",
                                        "Reads that no node answered.")),
       foreign_(BadRecords(registry, "foreign_value")),
+      corrupt_(BadRecords(registry, "corrupt")),
       unknown_version_(BadRecords(registry, "unknown_version")),
       future_(BadRecords(registry, "future")) {}
 
@@ -48,14 +49,14 @@ void Reader::Read(std::vector<metric::PodKey> pods, metric::MetricKind kind, Rea
   reads_.Increment();
   if (pods.empty()) return done(ReadResult{});
   const size_t hash = HashOf(pods);
-  if (const auto it = under_way_.find(hash); it != under_way_.end() && it->second->keys == pods) {
+  if (const auto it = under_way_.find(hash); it != under_way_.end() && it->second->asked == pods) {
     shared_.Increment();
     it->second->waiters.push_back({kind, std::move(done)});
     return;
   }
   auto trip = std::make_shared<Trip>();
-  trip->keys = std::move(pods);
-  trip->pods.resize(trip->keys.size());
+  trip->asked = std::move(pods);
+  trip->pods.resize(trip->asked.size());
   trip->waiters.push_back({kind, std::move(done)});
   under_way_.insert_or_assign(hash, trip);
   Start(trip);
@@ -63,8 +64,10 @@ void Reader::Read(std::vector<metric::PodKey> pods, metric::MetricKind kind, Rea
 
 void Reader::Start(const std::shared_ptr<Trip>& trip) {
   std::map<uint16_t, Indexes> slots;
-  for (size_t i = 0; i < trip->keys.size(); ++i) {
-    slots[MakeRecordKey(options_.context, trip->keys[i].View()).slot].push_back(i);
+  for (const metric::PodKey& pod : trip->asked) {
+    RecordKey key = MakeRecordKey(options_.context, pod.View());
+    slots[key.slot].push_back(trip->keys.size());
+    trip->keys.push_back(std::move(key.text));
   }
   // Counted before the first is sent: an answer may come at once.
   trip->commands_left = slots.size();
@@ -72,12 +75,8 @@ void Reader::Start(const std::shared_ptr<Trip>& trip) {
 }
 
 void Reader::Ask(const std::shared_ptr<Trip>& trip, uint16_t slot, Indexes indexes) {
-  std::vector<std::string> keys;
-  for (const size_t i : indexes) {
-    keys.push_back(MakeRecordKey(options_.context, trip->keys[i].View()).text);
-  }
   std::vector<std::string_view> words = {"MGET"};
-  words.insert(words.end(), keys.begin(), keys.end());
+  for (const size_t i : indexes) words.push_back(trip->keys[i]);
   std::string wire;
   redis::AppendCommand(wire, words);
   client_.Send(
@@ -101,7 +100,8 @@ void Reader::OnAnswer(const std::shared_ptr<Trip>& trip, uint16_t slot, const In
   if (whole) {
     trip->any_answer = true;
     for (size_t i = 0; i < indexes.size(); ++i) {
-      Take(trip->pods[indexes[i]], answer->reply.elements[i], *answer->clock);
+      Take(trip->pods[indexes[i]], trip->keys[indexes[i]], answer->reply.elements[i],
+           *answer->clock);
     }
   } else if (trip->failure.empty()) {
     trip->failure = !answer       ? answer.error().message
@@ -111,18 +111,27 @@ void Reader::OnAnswer(const std::shared_ptr<Trip>& trip, uint16_t slot, const In
   if (--trip->commands_left == 0) Finish(*trip);
 }
 
-void Reader::Take(Pod& pod, const redis::Reply& element, const redis::ServerClock& clock) {
+void Reader::Take(Pod& pod, std::string_view key, const redis::Reply& element,
+                  const redis::ServerClock& clock) {
   // A key of another type is nil in MGET's answer; a write of it is refused and counted.
   if (element.type != redis::Reply::Type::kString) return;
-  const auto record = ParseRecord(element.text);
-  if (!record) {
-    (record.error() == BadRecord::kForeign ? foreign_ : unknown_version_).Increment();
-    return;
-  }
+  const auto record = ParseRecord(element.text, key);
+  if (!record) return CountBad(record.error());
   pod.heartbeat = ToLocal(clock, record->heartbeat);
   for (size_t i = 0; i < record->samples.size(); ++i) {
     pod.received[i] = ToLocal(clock, record->samples[i].at);
     pod.values[i] = record->samples[i].value;
+  }
+}
+
+void Reader::CountBad(BadRecord reason) {
+  switch (reason) {
+    case BadRecord::kForeign:
+      return foreign_.Increment();
+    case BadRecord::kCorrupt:
+      return corrupt_.Increment();
+    case BadRecord::kUnknownVersion:
+      return unknown_version_.Increment();
   }
 }
 
@@ -138,7 +147,7 @@ std::optional<base::SteadyTime> Reader::ToLocal(const redis::ServerClock& clock,
 }
 
 void Reader::Finish(Trip& trip) {
-  const auto it = under_way_.find(HashOf(trip.keys));
+  const auto it = under_way_.find(HashOf(trip.asked));
   if (it != under_way_.end() && it->second.get() == &trip) under_way_.erase(it);
   const base::SteadyTime now = clock_.Now();
   const bool failed = !trip.failure.empty();

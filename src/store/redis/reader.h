@@ -51,20 +51,23 @@ class Reader {
   };
   /// One shared reading of a list of pods.
   struct Trip {
-    std::vector<metric::PodKey> keys;
-    std::vector<Pod> pods;  // for each key
+    std::vector<metric::PodKey> asked;
+    std::vector<std::string> keys;  // of the records, for each asked
+    std::vector<Pod> pods;          // for each asked
     std::vector<Waiter> waiters;
     size_t commands_left = 0;
     bool any_answer = false;
     std::string failure;  // of the first command that failed; empty if none did
   };
-  using Indexes = std::vector<size_t>;  // into Trip::keys, all in one slot
+  using Indexes = std::vector<size_t>;  // into Trip's vectors, all in one slot
 
   void Start(const std::shared_ptr<Trip>& trip);
   void Ask(const std::shared_ptr<Trip>& trip, uint16_t slot, Indexes indexes);
   void OnAnswer(const std::shared_ptr<Trip>& trip, uint16_t slot, const Indexes& indexes,
                 base::Result<redis::Answer> answer);
-  void Take(Pod& pod, const redis::Reply& element, const redis::ServerClock& clock);
+  void Take(Pod& pod, std::string_view key, const redis::Reply& element,
+            const redis::ServerClock& clock);
+  void CountBad(BadRecord reason);
   [[nodiscard]] std::optional<base::SteadyTime> ToLocal(const redis::ServerClock& clock,
                                                         StoredTime at);
   void Finish(Trip& trip);
@@ -79,10 +82,11 @@ class Reader {
   telemetry::Counter& partial_;
   telemetry::Counter& unavailable_;
   telemetry::Counter& foreign_;
+  telemetry::Counter& corrupt_;
   telemetry::Counter& unknown_version_;
   telemetry::Counter& future_;
 
-  std::unordered_map<size_t, std::shared_ptr<Trip>> under_way_;  // by a hash of the keys
+  std::unordered_map<size_t, std::shared_ptr<Trip>> under_way_;  // by a hash of the pods
 };
 
 }  // namespace activescale::store

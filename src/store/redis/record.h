@@ -40,11 +40,16 @@ struct Record {
 /// Why bytes under one of our keys are no record.
 enum class BadRecord : uint8_t {
   kForeign,         // something else writes under our keys
+  kCorrupt,         // a check does not fit: bytes were damaged, or it is another pod's
   kUnknownVersion,  // written by a version too far from ours
 };
 
-[[nodiscard]] std::expected<Record, BadRecord> ParseRecord(std::string_view bytes);
-[[nodiscard]] std::string FormatRecord(const Record& record, uint8_t version = kRecordVersion);
+/// Each sample carries a check over the record's key, its moment and its value, so that what was
+/// damaged or mixed up on the way is never served, least of all for another pod.
+[[nodiscard]] std::expected<Record, BadRecord> ParseRecord(std::string_view bytes,
+                                                           std::string_view key);
+[[nodiscard]] std::string FormatRecord(const Record& record, std::string_view key,
+                                       uint8_t version = kRecordVersion);
 
 /// What a stream asks the server to do with its pod's record. The script of write_script.h reads
 /// it.
@@ -53,7 +58,7 @@ struct Operation {
   bool release = false;  // the stream closes
   Record record;         // a time of zero leaves the stored value; `released` does not count
 };
-[[nodiscard]] std::string FormatOperation(const Operation& operation);
+[[nodiscard]] std::string FormatOperation(const Operation& operation, std::string_view key);
 
 /// Streams of a pod are spread over this many hash tags of its namespace.
 inline constexpr unsigned kTagsPerNamespace = 16;

@@ -26,16 +26,18 @@ Record Example() {
 }
 
 /// In a heap block of its exact size, so that a read past the end shows.
-std::expected<Record, BadRecord> Parse(std::string_view bytes) {
+constexpr std::string_view kKey = "activescale:{shop/7}:web-0";
+
+std::expected<Record, BadRecord> Parse(std::string_view bytes, std::string_view key = kKey) {
   const auto block = std::make_unique<char[]>(bytes.size());
   std::memcpy(block.get(), bytes.data(), bytes.size());
-  return ParseRecord(std::string_view(block.get(), bytes.size()));
+  return ParseRecord(std::string_view(block.get(), bytes.size()), key);
 }
 
 TEST(RecordTest, ReadsWhatItWrote) {
   const Record want = Example();
-  const std::string bytes = FormatRecord(want);
-  EXPECT_EQ(bytes.size(), 76u) << "docs/store.md";
+  const std::string bytes = FormatRecord(want, kKey);
+  EXPECT_EQ(bytes.size(), 88u) << "docs/store.md";
   const auto got = Parse(bytes);
   ASSERT_TRUE(got);
   EXPECT_EQ(got->released, want.released);
@@ -49,20 +51,33 @@ TEST(RecordTest, ReadsWhatItWrote) {
 }
 
 TEST(RecordTest, NeighbouringVersionsAreReadAndOthersAreNot) {
-  const std::string appended = FormatRecord(Example(), kRecordVersion + 1) + "what comes next";
+  const std::string appended =
+      FormatRecord(Example(), kKey, kRecordVersion + 1) + "what comes next";
   ASSERT_TRUE(Parse(appended));
   EXPECT_EQ(Parse(appended)->epoch, Example().epoch);
-  EXPECT_EQ(Parse(FormatRecord(Example(), 0)).error(), BadRecord::kUnknownVersion);
-  EXPECT_EQ(Parse(FormatRecord(Example(), kRecordVersion + 2)).error(), BadRecord::kUnknownVersion);
-  EXPECT_EQ(Parse(FormatRecord(Example(), 255)).error(), BadRecord::kUnknownVersion);
+  EXPECT_EQ(Parse(FormatRecord(Example(), kKey, 0)).error(), BadRecord::kUnknownVersion);
+  EXPECT_EQ(Parse(FormatRecord(Example(), kKey, kRecordVersion + 2)).error(),
+            BadRecord::kUnknownVersion);
+  EXPECT_EQ(Parse(FormatRecord(Example(), kKey, 255)).error(), BadRecord::kUnknownVersion);
 }
 
 TEST(RecordTest, WhatIsNoRecordIsForeign) {
-  const std::string good = FormatRecord(Example());
+  const std::string good = FormatRecord(Example(), kKey);
   for (size_t size = 0; size < good.size(); ++size) {
     EXPECT_EQ(Parse(good.substr(0, size)).error(), BadRecord::kForeign) << size;
   }
   EXPECT_EQ(Parse(std::string(200, 'x')).error(), BadRecord::kForeign);
+}
+
+TEST(RecordTest, DamagedSamplesAndThoseOfAnotherPodAreCorrupt) {
+  const std::string good = FormatRecord(Example(), kKey);
+  EXPECT_EQ(Parse(good, "activescale:{shop/7}:web-1").error(), BadRecord::kCorrupt);
+  for (size_t at = 28; at < good.size(); ++at) {
+    if (at >= 48 && at < 68) continue;  // the metric without a sample
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x10);
+    EXPECT_EQ(Parse(bad).error(), BadRecord::kCorrupt) << at;
+  }
 }
 
 TEST(RecordKeyTest, OneNamespaceSpreadsOverSixteenSlotsAndAKeyStaysInItsOwn) {

@@ -245,10 +245,11 @@ TEST_F(RedisStoreTest, RecordsOfUnknownVersionsAreMissingAndOfTheNextOneAreRead)
   const auto now = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
   record.heartbeat = now;
   record.samples[0] = {now, metric::Quantity::FromMilli(9000)};
-  server_.Do({"SET", KeyOf(web_), FormatRecord(record, kRecordVersion + 2)});
+  server_.Do({"SET", KeyOf(web_), FormatRecord(record, KeyOf(web_), kRecordVersion + 2)});
   EXPECT_EQ(a_->Say(web_), "missing");
   EXPECT_GE(a_->Counter("activescale_redis_bad_records_total", {{"reason", "unknown_version"}}), 1);
-  server_.Do({"SET", KeyOf(web_), FormatRecord(record, kRecordVersion + 1) + "appended"});
+  server_.Do(
+      {"SET", KeyOf(web_), FormatRecord(record, KeyOf(web_), kRecordVersion + 1) + "appended"});
   EXPECT_EQ(a_->Say(web_), "9");
 }
 
@@ -256,7 +257,7 @@ TEST_F(RedisStoreTest, RecordsOfAClockThatWasSetBackAreNotServed) {
   Record record{.released = false, .epoch = 5, .owner = 5};
   record.heartbeat = std::chrono::floor<milliseconds>(std::chrono::system_clock::now()) + hours(1);
   record.samples[0] = {record.heartbeat, metric::Quantity::FromMilli(9000)};
-  server_.Do({"SET", KeyOf(web_), FormatRecord(record)});
+  server_.Do({"SET", KeyOf(web_), FormatRecord(record, KeyOf(web_))});
   EXPECT_EQ(a_->Say(web_), "missing");
   EXPECT_GE(a_->Counter("activescale_redis_bad_records_total", {{"reason", "future"}}), 1);
 }

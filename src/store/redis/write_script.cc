@@ -4,8 +4,9 @@ namespace activescale::store {
 
 // The versions in `apply` are those that ParseRecord reads.
 const std::string_view kWriteScript = R"lua(
-local LAYOUT = '>BI8c8I8c48'
+local LAYOUT = '>BI8c8I8c60'
 local NONE = string.rep('\0', 8)
+local SAMPLE = 20
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
 local now = math.floor(now_us / 1000)
@@ -18,7 +19,7 @@ local function later(old, new) return old > new and old <= now + 1000 end
 local function merge(new, old, by_age)
   local out = {}
   for i = 0, 2 do
-    local first, last = i * 16 + 1, i * 16 + 16
+    local first, last = i * SAMPLE + 1, i * SAMPLE + SAMPLE
     local keep = new:sub(first, first + 7) == NONE
     if by_age and not keep then
       local old_at = struct.unpack('>I8', old, first)
@@ -39,7 +40,7 @@ local function apply(key, operation)
     return -1
   end
   if old then
-    if #old < 76 or old:sub(1, 2) ~= 'AS' then return -1 end
+    if #old < 88 or old:sub(1, 2) ~= 'AS' then return -1 end
     local version = old:byte(3)
     if version < 1 or version > 2 then return -2 end
     local old_flags, old_epoch, old_owner, old_beat, old_samples = struct.unpack(LAYOUT, old, 4)

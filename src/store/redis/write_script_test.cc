@@ -38,7 +38,8 @@ class WriteScriptTest : public testing::Test {
   /// What the script answers to one operation.
   std::string Apply(const Operation& operation) {
     return server->Do({"EVAL", std::string(kWriteScript), "1", "k",
-                       std::to_string(milliseconds(kTtl).count()), FormatOperation(operation)});
+                       std::to_string(milliseconds(kTtl).count()),
+                       FormatOperation(operation, "k")});
   }
   std::string Claim(uint64_t owner, int64_t opened) {
     return Apply(
@@ -56,7 +57,7 @@ class WriteScriptTest : public testing::Test {
     return Apply({.release = true, .record = {.epoch = epoch, .owner = owner}});
   }
   static Record Get() {
-    const auto record = ParseRecord(server->Do({"GET", "k"}));
+    const auto record = ParseRecord(server->Do({"GET", "k"}), "k");
     EXPECT_TRUE(record);
     return record.value_or(Record{});
   }
@@ -177,7 +178,7 @@ TEST_F(WriteScriptTest, ForeignValuesAndUnknownVersionsAreLeftAlone) {
   server->Do({"RPUSH", "k", "x"});
   EXPECT_EQ(Claim(1, 5), std::to_string(kWriteOnForeign));
   for (const int version : {0, kRecordVersion + 2, 255}) {
-    server->Do({"SET", "k", FormatRecord({}, static_cast<uint8_t>(version))});
+    server->Do({"SET", "k", FormatRecord({}, "k", static_cast<uint8_t>(version))});
     EXPECT_EQ(Write(1, 100, 7), std::to_string(kWriteOnUnknownVersion)) << version;
   }
 }
@@ -185,7 +186,8 @@ TEST_F(WriteScriptTest, ForeignValuesAndUnknownVersionsAreLeftAlone) {
 TEST_F(WriteScriptTest, NextVersionsRecordsKeepTheirOwner) {
   Record next{.released = false, .epoch = 200, .owner = 2};
   next.heartbeat = Ago({});
-  server->Do({"SET", "k", FormatRecord(next, kRecordVersion + 1) + "appended by the next version"});
+  server->Do(
+      {"SET", "k", FormatRecord(next, "k", kRecordVersion + 1) + "appended by the next version"});
   EXPECT_EQ(Write(1, 100, 40), "0");
   EXPECT_EQ(Write(2, 200, 2), "200");
   EXPECT_EQ(Value(), 2);

@@ -208,7 +208,7 @@ std::optional<std::string> Writer::Encode(StreamState& stream, const redis::Serv
   }
   stream.sent_heartbeat = std::max(stream.sent_heartbeat, stream.heartbeat);
   stream.sent_at = now;
-  return FormatOperation(operation);
+  return FormatOperation(operation, stream.key.text);
 }
 
 void Writer::SendBatch(uint16_t slot, const Batch& streams) {
@@ -371,7 +371,8 @@ void Writer::ProbeIfRefused() {
   // In the tag of the key that was refused, so on the same server, and of no pod: the name is
   // empty.
   const std::string key = probe_key_.text.substr(0, probe_key_.text.find("}:") + 2);
-  const std::string operation = FormatOperation({.claim = true, .release = true, .record = {}});
+  const std::string operation =
+      FormatOperation({.claim = true, .release = true, .record = {}}, key);
   const std::string_view keys[] = {key};
   const std::string_view args[] = {ttl_ms_, operation};
   script_.Run(client_, probe_key_.slot, keys, args, kWriteTimeout,
