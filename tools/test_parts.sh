@@ -5,7 +5,7 @@
 # A part that fails without a failed test, or runs nothing, counts as one failure.
 # shellcheck shell=bash
 
-TEST_PARTS=(lint release asan tsan envoy redis)
+TEST_PARTS=(lint release asan tsan envoy redis hpa e2e)
 
 # check NAME COMMAND...: runs one check of a part and notes its result.
 check() {
@@ -76,6 +76,18 @@ part_redis() {
   logged redis tests/redis/run --short --junit "$RESULTS/pytest.xml"
 }
 
+# The HPA arithmetic against the controller's own code.
+part_hpa() {
+  build release hpa_test || return
+  logged hpa tests/hpa/run --gtest-output "$RESULTS/hpa.xml"
+}
+
+# The real control plane around the real binary, in its short form.
+part_e2e() {
+  build release activescale || return
+  logged e2e tests/e2e/run --short --junit "$RESULTS/pytest.xml"
+}
+
 part_lint() {
   local status=0 scripts files
   check configure-for-lint cmake --preset release || return
@@ -84,7 +96,7 @@ part_lint() {
   check tools-tests python -m pytest tools bench -q || status=1
   mapfile -t files < <(own_files '*.cc' '*.h' '*.proto')
   check clang-format clang-format-19 --dry-run --Werror "${files[@]}" || status=1
-  mapfile -t scripts < <(own_files dev .ci/run '*.sh' bench/run tests/e2e/run tests/redis/run |
+  mapfile -t scripts < <(own_files dev .ci/run '*.sh' bench/run 'tests/*/run' |
     xargs -r grep -lE '^#!.*bash|shellcheck shell=bash')
   check shellcheck shellcheck -x "${scripts[@]}" || status=1
   check ruff-format ruff format --check --quiet . || status=1
