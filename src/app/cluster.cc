@@ -126,13 +126,20 @@ void Cluster::AddChecks(telemetry::HealthChecks& checks) {
   if (!config_.authentication_tolerate_lookup_failure) {
     checks.Add("delegated-auth", [this] { return auth_config_.Health(); });
   }
-  if (replicas_) checks.Add("replicas", [this] { return CheckReplicas(); });
+  if (replicas_ && config_.redis.address.empty())
+    checks.Add("replicas", [this] { return CheckReplicas(); });
   if (config_.manage_apiservice_ca) {
     // Told, not failed: a replica with another certificate still serves who trusts it.
     checks.Add("apiservice-ca", [this] {
       return telemetry::CheckResult{true, ca_ ? ca_->Health().reason : "not started"};
     });
   }
+}
+
+bool Cluster::LowerNamedReplicaIsReady() const {
+  if (!replicas_) return false;
+  const auto ready = replicas_->ReadyPods();
+  return ready && !ready->empty() && ready->front() < config_.pod_name;
 }
 
 telemetry::CheckResult Cluster::CheckReplicas() {

@@ -56,6 +56,10 @@ class Cluster {
   [[nodiscard]] metricsapi::AccessControl& access() { return access_; }
   void AddChecks(telemetry::HealthChecks& checks);
 
+  /// Whether a ready replica of ours has a lower name than this one. Only one replica of several
+  /// that ask at a time gets a no.
+  [[nodiscard]] bool LowerNamedReplicaIsReady() const;
+
  private:
   [[nodiscard]] kube::WatchGroup::Context WatchContext();
   [[nodiscard]] telemetry::CheckResult CheckReplicas();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ingest/flush_aggregator.h"
+#include "redis/config.h"
 
 namespace activescale::app {
 
@@ -15,6 +16,13 @@ enum class PodSource : uint8_t {
   kAuto,        // a cluster if there is one, else the Envoys
   kKubernetes,  // kube-apiserver
   kEnvoy,       // the Envoys that push
+};
+
+/// Whether a replica is ready while the shared store is away for it.
+enum class StoreOutage : uint8_t {
+  kLast,   // not while another replica is ready, but the lowest-named one stays in
+  kFail,   // never
+  kServe,  // always
 };
 
 /// The settings of `activescale serve`, checked. Defaults, names and help: app/settings.cc.
@@ -38,6 +46,9 @@ struct Config {
   // Store.
   std::chrono::nanoseconds ttl{};
   size_t max_pods = 0;
+  redis::Settings redis;      // no address: the state is in memory
+  std::string redis_context;  // prefix of all keys
+  StoreOutage store_outage = StoreOutage::kLast;
 
   // Custom Metrics API.
   std::string bind_address;
@@ -49,17 +60,17 @@ struct Config {
 
   // Kubernetes.
   PodSource pod_source = PodSource::kAuto;
-  std::string kubeconfig;                 // empty: the pod's service account
-  std::string lister_kubeconfig;          // each empty: kubeconfig
+  std::string kubeconfig;         // empty: the pod's service account
+  std::string lister_kubeconfig;  // each empty: kubeconfig
   std::string authentication_kubeconfig;
   std::string authorization_kubeconfig;
-  std::vector<std::string> namespaces;    // empty: all
+  std::vector<std::string> namespaces;  // empty: all
   bool include_terminating_pods = false;
   bool authentication_tolerate_lookup_failure = false;
   bool manage_apiservice_ca = false;
   std::string apiservice_ca_secret;
   std::string service_name;
-  std::string pod_name;       // these four are what Kubernetes says in the pod's environment
+  std::string pod_name;  // these four are what Kubernetes says in the pod's environment
   std::string pod_namespace;
   std::string kubernetes_service_host;
   std::string kubernetes_service_port;

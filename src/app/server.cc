@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -33,6 +34,7 @@ constexpr int kPodGraceTtls = 3;
 // gives.
 constexpr milliseconds kStreamsDeadline{6'000};
 constexpr milliseconds kRequestsDeadline{8'000};
+constexpr milliseconds kFlushDeadline{2'000};
 constexpr seconds kStageSlack{2};
 
 std::string HostPort(std::string_view address, uint16_t port) {
@@ -42,6 +44,21 @@ std::string HostPort(std::string_view address, uint16_t port) {
 
 store::EmbeddedStoreOptions StoreOptions(const Config& config) {
   return {.ttl = config.ttl, .max_pods = config.max_pods};
+}
+
+/// Null without an address. The settings were checked with the configuration.
+std::unique_ptr<store::RedisStore> MakeRedisStore(const Config& config, net::IoLoop& loop,
+                                                  const base::Clock& clock,
+                                                  telemetry::Registry& registry) {
+  if (config.redis.address.empty()) return nullptr;
+  std::random_device random;
+  const auto draw = [&random] { return (uint64_t{random()} << 32) | random(); };
+  auto client =
+      std::make_unique<redis::Client>(loop, clock, *redis::MakeConfig(config.redis), draw());
+  return std::make_unique<store::RedisStore>(
+      store::RedisStoreOptions{
+          .ttl = config.ttl, .context = config.redis_context, .max_streams = config.max_pods},
+      std::move(client), clock, registry, draw());
 }
 
 ingest::IngestOptions IngestOptions(const Config& config) {
@@ -73,7 +90,11 @@ Server::Server(const Config& config, const base::Clock& clock,
       clock_(clock),
       cluster_(accesses ? std::make_unique<Cluster>(*std::move(accesses), config, clock, registry_)
                         : nullptr),
-      store_(StoreOptions(config), clock, registry_),
+      memory_(config.redis.address.empty()
+                  ? std::make_unique<store::EmbeddedStore>(StoreOptions(config), clock, registry_)
+                  : nullptr),
+      redis_(MakeRedisStore(config, redis_loop_, clock, registry_)),
+      store_(memory_ ? static_cast<store::SampleStore&>(*memory_) : *redis_),
       pods_(config.ttl * kPodGraceTtls, clock),
       ingest_(IngestOptions(config), store_, cluster_ ? nullptr : &pods_, clock, registry_),
       custom_metrics_(cluster_ ? static_cast<const kube::PodIndex&>(cluster_->pods()) : pods_,
@@ -118,10 +139,31 @@ void Server::AddChecks() {
     const bool ending = shutting_down_.load(std::memory_order_relaxed);
     return telemetry::CheckResult{!ending, ending ? "the process is shutting down" : ""};
   });
-  checks_.Add("store", [this] {
-    return telemetry::CheckResult{true, fmt::format("embedded, {} pods", store_.pod_count())};
-  });
+  checks_.Add("store", [this] { return CheckStore(); });
   if (cluster_) cluster_->AddChecks(checks_);
+}
+
+telemetry::CheckResult Server::CheckStore() {
+  if (memory_) return {true, fmt::format("embedded, {} pods", memory_->pod_count())};
+  telemetry::CheckResult result = redis_->Check();
+  if (result.ok || config_.store_outage == StoreOutage::kFail) return result;
+  // A fault that all replicas share must not empty the Service: then the APIService is unavailable
+  // and the deletion of every namespace in the cluster hangs.
+  const bool stays = config_.store_outage == StoreOutage::kServe ||
+                     (cluster_ && !cluster_->LowerNamedReplicaIsReady());
+  if (!stays) return result;
+  return {true, "degraded: discovery is served, reads are 503; " + result.reason};
+}
+
+void Server::FlushStore() {
+  if (!redis_) return;
+  const base::SteadyTime deadline = clock_.Now() + kFlushDeadline;
+  while (redis_->pending_writes() > 0 && clock_.Now() < deadline) {
+    std::this_thread::sleep_for(kHousekeepingInterval);
+  }
+  if (const size_t left = redis_->pending_writes(); left > 0) {
+    LOG_WARNING("shutdown: {} streams' newest values did not reach Redis", left);
+  }
 }
 
 std::vector<SummaryLog::Entry> Server::SummaryEntries() {
@@ -212,6 +254,10 @@ std::function<void(net::ConnectionEvent)> Server::ConnectionCounters(const std::
 
 void Server::StartThreads() {
   housekeeping_ = health_loop_.Every(kHousekeepingInterval, [this] { Housekeep(); });
+  if (redis_) {
+    redis_->Start();
+    redis_thread_ = std::make_unique<Thread>("redis", [this] { redis_loop_.Run(); });
+  }
   https_thread_ = std::make_unique<Thread>("https", [this] { https_loop_.Run(); });
   health_thread_ = std::make_unique<Thread>("health", [this] { health_loop_.Run(); });
   if (!cluster_) return;
@@ -236,7 +282,7 @@ void Server::Housekeep() {
   ++housekeeping_turn_;
   ingest_.Tick(now);
   if (housekeeping_turn_ % kTurnsPerStoreExpiry == 0) {
-    store_.Expire(now);
+    if (memory_) memory_->Expire(now);
     summary_.Tick(now);
   }
   if (housekeeping_turn_ % kTurnsPerPodExpiry == 0) pods_.Expire(now);
@@ -275,6 +321,8 @@ void Server::AddShutdownStages(base::ShutdownStages& stages) {
                   kRequestsDeadline.count());
     }
   });
+  stages.Add("writing what Redis has not got yet", kFlushDeadline + kStageSlack,
+             [this] { FlushStore(); });
   stages.Add("joining threads", kStageSlack, [this] {
     grpc_server_.reset();
     StopThreads();
@@ -285,6 +333,8 @@ void Server::StopThreads() {
   housekeeping_ = {};
   // First: the reviews that it ends answer requests on the loops below.
   if (cluster_) cluster_->Stop();
+  if (redis_) redis_loop_.Stop();
+  redis_thread_.reset();
   health_loop_.Stop();
   health_thread_.reset();
   https_loop_.Stop();

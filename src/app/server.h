@@ -25,6 +25,7 @@
 #include "net/io_loop.h"
 #include "net/serving_certificate.h"
 #include "store/embedded_store.h"
+#include "store/redis/redis_store.h"
 #include "telemetry/health.h"
 #include "telemetry/registry.h"
 
@@ -58,6 +59,8 @@ class Server {
   base::Result<void> OpenHttps();
   base::Result<void> OpenHealth();
   void AddChecks();
+  [[nodiscard]] telemetry::CheckResult CheckStore();
+  void FlushStore();
   void StartThreads();
   void StopThreads();
   void Housekeep();
@@ -72,8 +75,11 @@ class Server {
   telemetry::HealthChecks checks_;
   std::atomic<bool> shutting_down_ = false;
 
-  std::unique_ptr<Cluster> cluster_;  // null: standalone
-  store::EmbeddedStore store_;
+  std::unique_ptr<Cluster> cluster_;              // null: standalone
+  std::unique_ptr<store::EmbeddedStore> memory_;  // exactly one of the two
+  net::IoLoop redis_loop_;
+  std::unique_ptr<store::RedisStore> redis_;
+  store::SampleStore& store_;
   kube::EnvoyPodIndex pods_;  // used when standalone
   ingest::Ingest ingest_;
   metricsapi::CustomMetrics custom_metrics_;
@@ -98,6 +104,7 @@ class Server {
 
   // Last: they use all of the above.
   net::IoLoop::Ticker housekeeping_;
+  std::unique_ptr<Thread> redis_thread_;
   std::unique_ptr<Thread> https_thread_;
   std::unique_ptr<Thread> health_thread_;
 };

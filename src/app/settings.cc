@@ -136,6 +136,32 @@ Assigned AssignPodSource(Config& config, std::string_view text) {
   return Wrong(text, "auto, kubernetes or envoy");
 }
 
+Assigned AssignStoreOutage(Config& config, std::string_view text) {
+  constexpr std::pair<std::string_view, StoreOutage> kRules[] = {
+      {"last", StoreOutage::kLast}, {"fail", StoreOutage::kFail}, {"serve", StoreOutage::kServe}};
+  for (const auto& [name, rule] : kRules) {
+    if (name != text) continue;
+    config.store_outage = rule;
+    return {};
+  }
+  return Wrong(text, "last, fail or serve");
+}
+
+Assign Redis(std::string redis::Settings::* member) {
+  return [=](Config& config, std::string_view text) -> Assigned {
+    config.redis.*member = text;
+    return {};
+  };
+}
+
+Assign Redis(bool redis::Settings::* member) {
+  return [=](Config& config, std::string_view text) -> Assigned {
+    if (text != "true" && text != "false") return Wrong(text, "true or false");
+    config.redis.*member = text == "true";
+    return {};
+  };
+}
+
 constexpr int64_t kGiB = int64_t{1} << 30;
 constexpr nanoseconds kDay = std::chrono::hours(24);
 
@@ -198,6 +224,51 @@ std::vector<Setting> IngestSettings() {
       {kIngest, "cluster-id", "ACTIVESCALE_CLUSTER_ID", "text", "",
        "CLUSTER_ID of the Envoys to accept. Empty: all; a second one is reported.",
        Text(&Config::cluster_id)},
+  };
+}
+
+std::vector<Setting> RedisSettings() {
+  using S = redis::Settings;
+  return {
+      {kStore, "redis-addr", "REDIS_ADDR", "host:port,...|URL", "",
+       "Redis or Valkey that all replicas share; several addresses are a Cluster, or Sentinels "
+       "with "
+       "redis-sentinel-master. Empty: the state is in memory.",
+       Redis(&S::address)},
+      {kStore, "redis-context", "REDIS_CONTEXT", "text", "activescale", "Prefix of all keys.",
+       Text(&Config::redis_context)},
+      {kStore, "redis-cluster", "REDIS_CLUSTER", Setting::kSwitch, "false",
+       "The address is a node of a Cluster.", Redis(&S::cluster)},
+      {kStore, "redis-username", "REDIS_USERNAME", "text", "", "ACL user.", Redis(&S::user)},
+      {kStore, "redis-password", "REDIS_PASSWORD", "text", "",
+       "Password; better in redis-password-file or the variable.", Redis(&S::password)},
+      {kStore, "redis-password-file", "REDIS_PASSWORD_FILE", "file", "",
+       "File with the password; read at each connection.", Redis(&S::password_file)},
+      {kStore, "redis-tls", "REDIS_TLS", Setting::kSwitch, "false", "Connect by TLS.",
+       Redis(&S::tls)},
+      {kStore, "redis-tls-insecure", "REDIS_TLS_INSECURE", Setting::kSwitch, "false",
+       "Do not verify Redis's certificate.", Redis(&S::tls_insecure)},
+      {kStore, "redis-ca-file", "REDIS_CA_FILE", "file", "", "PEM authorities of its certificate.",
+       Redis(&S::ca_file)},
+      {kStore, "redis-cert-file", "REDIS_CERT_FILE", "file", "", "PEM client certificate.",
+       Redis(&S::cert_file)},
+      {kStore, "redis-key-file", "REDIS_KEY_FILE", "file", "", "PEM key of redis-cert-file.",
+       Redis(&S::key_file)},
+      {kStore, "redis-tls-server-name", "REDIS_TLS_SERVER_NAME", "name", "",
+       "Name in its certificate. Empty: the host as addressed.", Redis(&S::server_name)},
+      {kStore, "redis-sentinel-master", "REDIS_SENTINEL_MASTER", "name", "",
+       "Name of the master that the Sentinels watch.", Redis(&S::sentinel_master)},
+      {kStore, "redis-sentinel-username", "REDIS_SENTINEL_USERNAME", "text", "",
+       "ACL user at the Sentinels.", Redis(&S::sentinel_user)},
+      {kStore, "redis-sentinel-password", "REDIS_SENTINEL_PASSWORD", "text", "",
+       "Password at the Sentinels.", Redis(&S::sentinel_password)},
+      {kStore, "redis-sentinel-password-file", "REDIS_SENTINEL_PASSWORD_FILE", "file", "",
+       "File with the password at the Sentinels.", Redis(&S::sentinel_password_file)},
+      {kStore, "readiness-on-store-outage", "ACTIVESCALE_READINESS_ON_STORE_OUTAGE",
+       "last|fail|serve", "last",
+       "Whether a replica that cannot reach the shared store is ready: last: only where no other "
+       "one of a lower name is, so that the APIService never empties; fail: no; serve: yes.",
+       AssignStoreOutage},
   };
 }
 
@@ -291,61 +362,6 @@ std::vector<Setting> OtherSettings() {
   };
 }
 
-// Source: kubernetes/klog:klog.go, InitFlags; kubernetes/apiserver:pkg/server/options and
-// k8s.io/component-base/logs, as custom-metrics-apiserver's base adapter adds them.
-constexpr IgnoredFlag kIgnoredFlags[] = {
-    {"add_dir_header", true},
-    {"alsologtostderr", true},
-    {"audit-log-batch-buffer-size"},
-    {"audit-log-batch-max-size"},
-    {"audit-log-batch-max-wait"},
-    {"audit-log-batch-throttle-burst"},
-    {"audit-log-batch-throttle-enable", true},
-    {"audit-log-batch-throttle-qps"},
-    {"audit-log-compress", true},
-    {"audit-log-format"},
-    {"audit-log-maxage"},
-    {"audit-log-maxbackup"},
-    {"audit-log-maxsize"},
-    {"audit-log-mode"},
-    {"audit-log-path"},
-    {"audit-log-truncate-enabled", true},
-    {"audit-log-truncate-max-batch-size"},
-    {"audit-log-truncate-max-event-size"},
-    {"audit-log-version"},
-    {"audit-policy-file"},
-    {"audit-webhook-config-file"},
-    {"audit-webhook-initial-backoff"},
-    {"audit-webhook-mode"},
-    {"contention-profiling", true},
-    {"debug-socket-path"},
-    {"discovery-interval"},
-    {"emulated-version"},
-    {"feature-gates"},
-    {"http2-max-streams-per-connection"},
-    {"log-backtrace-at"},
-    {"log-dir"},
-    {"log-file"},
-    {"log-file-max-size"},
-    {"log-flush-frequency"},
-    {"log_backtrace_at"},
-    {"log_dir"},
-    {"log_file"},
-    {"log_file_max_size"},
-    {"logging-format"},
-    {"logtostderr", true},
-    {"one_output", true},
-    {"permit-address-sharing", true},
-    {"permit-port-sharing", true},
-    {"profiling", true},
-    {"skip_headers", true},
-    {"skip_log_headers", true},
-    {"stderrthreshold"},
-    {"tls-cipher-suites"},
-    {"tls-min-version"},
-    {"vmodule"},
-};
-
 bool IsLoopback(std::string_view address) {
   return address.starts_with("127.") || address == "::1";
 }
@@ -365,13 +381,12 @@ std::span<const Setting> Settings() {
   static const std::vector<Setting> settings = [] {
     std::vector<Setting> all = IngestSettings();
     std::ranges::move(OtherSettings(), std::back_inserter(all));
+    std::ranges::move(RedisSettings(), std::back_inserter(all));
     std::ranges::move(KubernetesSettings(), std::back_inserter(all));
     return all;
   }();
   return settings;
 }
-
-std::span<const IgnoredFlag> IgnoredFlags() { return kIgnoredFlags; }
 
 bool ExpectsCluster(const Config& config) {
   if (config.pod_source != PodSource::kAuto) return config.pod_source == PodSource::kKubernetes;
@@ -406,6 +421,16 @@ std::vector<std::string> CrossFaults(const Config& config) {
         fmt::format("{} {} is reachable from other machines and no caller is authenticated: use "
                     "127.0.0.1, or give --insecure-no-auth to accept that",
                     name, address));
+  }
+  if (!config.redis.address.empty()) {
+    if (const auto parsed = redis::MakeConfig(config.redis); !parsed) {
+      faults.push_back(parsed.error().message);
+    }
+    if (!ExpectsCluster(config)) {
+      faults.emplace_back(
+          "redis-addr is for several replicas, and those need the pods from kube-apiserver: each "
+          "would know only the pods that push to it. Give --kubeconfig, or leave redis-addr out");
+    }
   }
   if (config.manage_apiservice_ca && !config.tls_cert_file.empty()) {
     faults.emplace_back(
