@@ -41,6 +41,8 @@ struct Config {
   std::vector<std::string> inbound_stat_prefixes;
   std::vector<std::string> outbound_stat_prefixes;
   ingest::AbsentFamily absent_family = ingest::AbsentFamily::kKeep;
+  bool checks_peers = true;  // of senders, against the pod watch
+  bool refuses_wrong_peers = false;
   std::string cluster_id;  // empty: the first one seen
 
   // Store.

@@ -61,12 +61,18 @@ std::unique_ptr<store::RedisStore> MakeRedisStore(const Config& config, net::IoL
       std::move(client), clock, registry, draw());
 }
 
-ingest::IngestOptions IngestOptions(const Config& config) {
+ingest::IngestOptions IngestOptions(const Config& config, const Cluster* cluster) {
   return {
       .rules = metric::StatNameRules(config.inbound_stat_prefixes, config.outbound_stat_prefixes),
       .absent = config.absent_family,
       .ttl = config.ttl,
-      .cluster_id = config.cluster_id};
+      .cluster_id = config.cluster_id,
+      .peer_check = cluster != nullptr && config.checks_peers
+                        ? [pods = &cluster->pods()](
+                              metric::PodKeyView pod,
+                              std::string_view peer) { return pods->CheckPeer(pod, peer); }
+                        : kube::PeerCheck(),
+      .refuse_wrong_peers = config.refuses_wrong_peers};
 }
 
 /// Names under which the aggregator and people on this machine reach us; empty: the machine's.
@@ -96,7 +102,8 @@ Server::Server(const Config& config, const base::Clock& clock,
       redis_(MakeRedisStore(config, redis_loop_, clock, registry_)),
       store_(memory_ ? static_cast<store::SampleStore&>(*memory_) : *redis_),
       pods_(config.ttl * kPodGraceTtls, clock),
-      ingest_(IngestOptions(config), store_, cluster_ ? nullptr : &pods_, clock, registry_),
+      ingest_(IngestOptions(config, cluster_.get()), store_, cluster_ ? nullptr : &pods_, clock,
+              registry_),
       custom_metrics_(cluster_ ? static_cast<const kube::PodIndex&>(cluster_->pods()) : pods_,
                       store_, clock, registry_),
       request_metrics_(registry_),

@@ -162,6 +162,15 @@ Assign Redis(bool redis::Settings::* member) {
   };
 }
 
+Assigned AssignPeerCheck(Config& config, std::string_view text) {
+  if (text != "off" && text != "count" && text != "enforce") {
+    return Wrong(text, "off, count or enforce");
+  }
+  config.checks_peers = text != "off";
+  config.refuses_wrong_peers = text == "enforce";
+  return {};
+}
+
 constexpr int64_t kGiB = int64_t{1} << 30;
 constexpr nanoseconds kDay = std::chrono::hours(24);
 
@@ -188,7 +197,8 @@ std::vector<Setting> IngestSettings() {
       {kIngest, "grpc-tls-private-key-file", "ACTIVESCALE_GRPC_TLS_PRIVATE_KEY_FILE", "file", "",
        "PEM private key of grpc-tls-cert-file.", Text(&Config::grpc_tls_private_key_file)},
       {kIngest, "grpc-tls-client-ca-file", "ACTIVESCALE_GRPC_TLS_CLIENT_CA_FILE", "file", "",
-       "PEM authorities that must have signed Envoy's certificate (mutual TLS). Empty: Envoys need "
+       "PEM authorities that must have signed Envoy's certificate (mutual TLS). Empty: Envoys "
+       "need "
        "no certificate.",
        Text(&Config::grpc_tls_client_ca_file)},
       {kIngest, "grpc-max-recv-msg-size", "GRPC_MAX_RECV_MSG_SIZE", "bytes", "32Mi",
@@ -206,12 +216,14 @@ std::vector<Setting> IngestSettings() {
        Duration(&Config::grpc_max_connection_age, seconds(0), 365 * kDay)},
       {kIngest, "grpc-max-connection-age-grace", "ACTIVESCALE_GRPC_MAX_CONNECTION_AGE_GRACE",
        "duration", "1s",
-       "Time from grpc-max-connection-age until a connection is cut. Streams have no end of their "
+       "Time from grpc-max-connection-age until a connection is cut. Streams have no end of "
+       "their "
        "own, so they move when it is over.",
        Duration(&Config::grpc_max_connection_age_grace, seconds(0), kDay)},
       {kIngest, "inbound-stat-prefixes", "ACTIVESCALE_INBOUND_STAT_PREFIXES", Setting::kList,
        "inbound_*",
-       "Globs of HTTP stat prefixes that count as inbound_active_requests. Istio's are inbound_*; "
+       "Globs of HTTP stat prefixes that count as inbound_active_requests. Istio's are "
+       "inbound_*; "
        "of a plain Envoy or a gateway give its own.",
        List(&Config::inbound_stat_prefixes)},
       {kIngest, "outbound-stat-prefixes", "ACTIVESCALE_OUTBOUND_STAT_PREFIXES", Setting::kList,
@@ -221,6 +233,10 @@ std::vector<Setting> IngestSettings() {
        "What a metric becomes when a flush does not mention it any more: it keeps its last value "
        "until its TTL, or is zero at once.",
        AssignAbsentFamily},
+      {kIngest, "ingest-peer-check", "ACTIVESCALE_INGEST_PEER_CHECK", "off|count|enforce", "count",
+       "What happens when an Envoy does not have the address of the pod that it claims to be, as "
+       "the pod watch knows it: nothing, a counter and a warning, or a refusal.",
+       AssignPeerCheck},
       {kIngest, "cluster-id", "ACTIVESCALE_CLUSTER_ID", "text", "",
        "CLUSTER_ID of the Envoys to accept. Empty: all; a second one is reported.",
        Text(&Config::cluster_id)},
@@ -275,7 +291,8 @@ std::vector<Setting> RedisSettings() {
 std::vector<Setting> KubernetesSettings() {
   return {
       {kKubernetes, "pod-source", "ACTIVESCALE_POD_SOURCE", "auto|kubernetes|envoy", "auto",
-       "Where the pods that exist are known from: kube-apiserver, or the Envoys that push. auto: a "
+       "Where the pods that exist are known from: kube-apiserver, or the Envoys that push. auto: "
+       "a "
        "cluster if there is one.",
        AssignPodSource},
       {kKubernetes, "kubeconfig", "ACTIVESCALE_KUBECONFIG", "file", "",
@@ -300,7 +317,8 @@ std::vector<Setting> KubernetesSettings() {
        Switch(&Config::authentication_tolerate_lookup_failure)},
       {kKubernetes, "manage-apiservice-ca", "ACTIVESCALE_MANAGE_APISERVICE_CA", Setting::kSwitch,
        "false",
-       "Make a CA, keep it in apiservice-ca-secret, sign the serving certificate with it and write "
+       "Make a CA, keep it in apiservice-ca-secret, sign the serving certificate with it and "
+       "write "
        "it into our APIServices.",
        Switch(&Config::manage_apiservice_ca)},
       {kKubernetes, "apiservice-ca-secret", "ACTIVESCALE_APISERVICE_CA_SECRET", "name",
@@ -342,7 +360,8 @@ std::vector<Setting> OtherSettings() {
       {kApi, "tls-private-key-file", "ACTIVESCALE_TLS_PRIVATE_KEY_FILE", "file", "",
        "PEM private key of tls-cert-file.", Text(&Config::tls_private_key_file)},
       {kApi, "insecure-no-auth", "ACTIVESCALE_INSECURE_NO_AUTH", Setting::kSwitch, "false",
-       "Listen beyond loopback although no caller is authenticated: whoever reaches the ports can "
+       "Listen beyond loopback although no caller is authenticated: whoever reaches the ports "
+       "can "
        "read all metrics and push false ones.",
        Switch(&Config::insecure_no_auth)},
       {kHealth, "health-bind-address", "ACTIVESCALE_HEALTH_BIND_ADDRESS", "address", "", kBindHelp,

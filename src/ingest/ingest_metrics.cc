@@ -11,6 +11,13 @@ telemetry::Counter& ByReason(telemetry::Registry& registry, const char* name, co
   return registry.AddCounter(name, help, {{"reason", reason}});
 }
 
+telemetry::Counter& PeerChecked(telemetry::Registry& registry, const char* result) {
+  return registry.AddCounter("activescale_ingest_peer_checks_total",
+                             "Streams by whether their sender has the address of the pod that it "
+                             "claims to be; none without a pod watch.",
+                             {{"result", result}});
+}
+
 telemetry::Counter& DroppedById(telemetry::Registry& registry, const char* reason) {
   return ByReason(registry, "activescale_ingest_dropped_by_ids_total",
                   "Messages dropped because they have no pod.", reason);
@@ -62,6 +69,10 @@ IngestMetrics::IngestMetrics(telemetry::Registry& registry)
       id_missing(DroppedById(registry, "no_node")),
       id_refused(DroppedById(registry, "bad_node")),
       id_wrong_cluster(DroppedById(registry, "wrong_cluster")),
+      id_wrong_peer(DroppedById(registry, "wrong_peer")),
+      peer_checks{&PeerChecked(registry, "match"), &PeerChecked(registry, "mismatch"),
+                  &PeerChecked(registry, "no_address"), &PeerChecked(registry, "unknown_pod"),
+                  &PeerChecked(registry, "not_synced")},
       value_out_of_range(RefusedValue(registry, "out_of_range")),
       value_not_gauge(RefusedValue(registry, "not_a_gauge")),
       superseded(FlushNotStored(registry, "superseded")),
@@ -93,7 +104,7 @@ IngestMetrics::IngestMetrics(telemetry::Registry& registry)
                              "ours in the last minute.")) {}
 
 double IngestMetrics::DroppedByIds() const {
-  return id_missing.Value() + id_refused.Value() + id_wrong_cluster.Value();
+  return id_missing.Value() + id_refused.Value() + id_wrong_cluster.Value() + id_wrong_peer.Value();
 }
 
 }  // namespace activescale::ingest

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 
 #include "base/clock.h"
+#include "kube/peer_check.h"
 #include "telemetry/registry.h"
 
 namespace activescale::ingest {
@@ -43,7 +45,11 @@ struct IngestMetrics {
   telemetry::Counter& id_missing;
   telemetry::Counter& id_refused;
   telemetry::Counter& id_wrong_cluster;
+  telemetry::Counter& id_wrong_peer;
   [[nodiscard]] double DroppedByIds() const;
+
+  // Streams by whether their sender has the address of the pod that it claims to be.
+  std::array<telemetry::Counter*, kube::kPeerVerdictCount> peer_checks;  // by kube::PeerVerdict
 
   // Samples refused, by reason.
   telemetry::Counter& value_out_of_range;

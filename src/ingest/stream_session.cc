@@ -122,6 +122,13 @@ void StreamSession::Adopt(Identity identity) {
                               identity.cluster_id, ingest_.options_.cluster_id)});
       return;
   }
+  if (HasWrongPeer(identity.pod) && ingest_.options_.refuse_wrong_peers) {
+    RefuseNode(ingest_.metrics_.id_wrong_peer,
+               {base::Code::kPermissionDenied,
+                fmt::format("the sender's address is not one of pod {}/{}, which it claims to be",
+                            identity.pod.ns, identity.pod.name)});
+    return;
+  }
   ingest_.metrics_.ignored_labels.Increment(static_cast<double>(identity.ignored_labels));
   pod_ = std::move(identity.pod);
   refusal_.reset();
@@ -132,6 +139,22 @@ void StreamSession::Adopt(Identity identity) {
   }
   stream_ = ingest_.store_.Open(pod_);
   VLOG(kDebug, "stream opened pod={}/{} peer={}", pod_.ns, pod_.name, peer_);
+}
+
+/// Only a proven mismatch is one: of a pod that the watch does not show yet nothing is known, and
+/// Envoy sends its node once a stream.
+bool StreamSession::HasWrongPeer(const metric::PodKey& pod) {
+  if (!ingest_.options_.peer_check) return false;
+  const kube::PeerVerdict verdict = ingest_.options_.peer_check(pod.View(), peer_);
+  ingest_.metrics_.peer_checks[static_cast<size_t>(verdict)]->Increment();
+  if (verdict != kube::PeerVerdict::kMismatch) return false;
+  if (ingest_.peer_warning_.Pass(ingest_.clock_.Now())) {
+    LOG_WARNING(
+        "a stream claims to be pod {}/{} and does not come from its address: address translation "
+        "on the way, or somebody who invents telemetry; see --ingest-peer-check peer={}",
+        pod.ns, pod.name, peer_);
+  }
+  return true;
 }
 
 void StreamSession::DropWithoutNode() {

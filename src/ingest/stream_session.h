@@ -17,6 +17,7 @@
 #include "ingest/publication_queue.h"
 #include "ingest/wire_scanner.h"
 #include "kube/envoy_pod_index.h"
+#include "kube/peer_check.h"
 #include "metric/stat_name.h"
 #include "store/sample_store.h"
 #include "telemetry/registry.h"
@@ -31,6 +32,10 @@ struct IngestOptions {
   /// Streams with another CLUSTER_ID are refused; "": the first one seen is remembered and others
   /// raise a warning.
   std::string cluster_id;
+  /// Empty: addresses of senders are not checked.
+  kube::PeerCheck peer_check = nullptr;
+  /// A sender that has another address than its pod is refused, and not only counted.
+  bool refuse_wrong_peers = false;
 };
 
 /// What all streams share. Outlives them. Threads: any.
@@ -68,6 +73,7 @@ class Ingest {
 
   base::WarningGate identity_warning_;
   base::WarningGate cluster_warning_;
+  base::WarningGate peer_warning_;
   base::WarningGate cadence_warning_;
   base::WarningGate skew_warning_;
 };
@@ -111,6 +117,7 @@ class StreamSession final : public Due, public std::enable_shared_from_this<Stre
 
   [[nodiscard]] base::Result<void> Identify(const ScannedMessage& message) REQUIRES(mutex_);
   void Adopt(Identity identity) REQUIRES(mutex_);
+  [[nodiscard]] bool HasWrongPeer(const metric::PodKey& pod) REQUIRES(mutex_);
   void DropWithoutNode() REQUIRES(mutex_);
   void RefuseNode(telemetry::Counter& reason, base::Error error) REQUIRES(mutex_);
   [[nodiscard]] store::Flush SumOf(const ScannedMessage& message) REQUIRES(mutex_);

@@ -389,6 +389,46 @@ TEST_F(OneClusterTest, OtherClustersAreRefused) {
   EXPECT_EQ(Say("shop", "c"), "zero zero zero");
 }
 
+/// The verdict on a sender is in the name of the pod that it claims to be.
+kube::PeerVerdict VerdictByName(metric::PodKeyView pod, std::string_view peer) {
+  EXPECT_EQ(peer, "10.0.0.9:4711");
+  if (pod.name == "other") return kube::PeerVerdict::kMismatch;
+  return pod.name == "new" ? kube::PeerVerdict::kUnknownPod : kube::PeerVerdict::kMatch;
+}
+
+class PeerCountTest : public StreamSessionTest {
+ protected:
+  PeerCountTest() : StreamSessionTest({.rules = {}, .peer_check = VerdictByName}) {}
+};
+
+TEST_F(PeerCountTest, SendersOfAnotherAddressAreCountedAndStored) {
+  const auto stream = Open();
+  ASSERT_TRUE(Send(*stream, EnvoyMessage("shop", "other")));
+  EXPECT_EQ(Say("shop", "other"), "zero zero zero");
+  EXPECT_EQ(metrics_.peer_checks[static_cast<size_t>(kube::PeerVerdict::kMismatch)]->Value(), 1);
+  EXPECT_EQ(metrics_.id_wrong_peer.Value(), 0);
+}
+
+class PeerEnforceTest : public StreamSessionTest {
+ protected:
+  PeerEnforceTest()
+      : StreamSessionTest({.rules = {}, .peer_check = VerdictByName, .refuse_wrong_peers = true}) {}
+};
+
+TEST_F(PeerEnforceTest, OnlySendersProvenWrongAreRefused) {
+  const auto wrong = Open();
+  ASSERT_TRUE(Send(*wrong, EnvoyMessage("shop", "other").Gauge(kInbound, 1)));
+  ASSERT_TRUE(Send(*wrong, EnvoyMessage().Gauge(kInbound, 1)));
+  EXPECT_EQ(Say("shop", "other"), "missing missing missing");
+  EXPECT_EQ(metrics_.id_wrong_peer.Value(), 2);
+  EXPECT_THAT(wrong->End(true).error().message, HasSubstr("shop/other"));
+  for (const char* pod : {"new", "web"}) {
+    const auto stream = Open();
+    ASSERT_TRUE(Send(*stream, EnvoyMessage("shop", pod)));
+    EXPECT_EQ(Say("shop", pod), "zero zero zero") << pod;
+  }
+}
+
 class AbsentIsZeroTest : public StreamSessionTest {
  protected:
   AbsentIsZeroTest() : StreamSessionTest({.rules = {}, .absent = AbsentFamily::kZero}) {}

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "kube/peer_check.h"
 #include "kube/pod_index.h"
 #include "kube/pod_store.h"
 #include "kube/watch_group.h"
@@ -25,15 +26,6 @@ struct PodInfo {
   bool terminating = false;
   base::SteadyTime ready_since;  // if ready
   base::WallTime created;
-};
-
-/// How a peer's address and a pod go together.
-enum class PeerVerdict : uint8_t {
-  kMatch,
-  kMismatch,    // the pod has other addresses
-  kNoAddress,   // the pod has none yet, or the peer's is not an IP address
-  kUnknownPod,  // there is no such pod
-  kNotSynced,   // we cannot tell
 };
 
 /// Pods as the API server has them, by watches. Finished pods are never in it; terminating ones are
