@@ -39,7 +39,7 @@ def test_kubectl_shows_values_without_a_warning(cluster, scaled):
 
     hpa = kubectl.run("-n", scaled, "get", "hpa", "web")
     assert hpa.err == ""
-    assert "5/5 (avg)" in hpa.out
+    assert " 5/5 " in hpa.out
 
     resources = kubectl.run("api-resources", "--cached=false")
     assert (resources.code, resources.err) == (0, "")
