@@ -17,9 +17,9 @@ namespace {
 
 // While commands flow, the server's clock is looked at this often; it rides with a command.
 constexpr std::chrono::milliseconds kClockAge{100};
-// Of one link that stays down, and of one that comes and goes.
+// Of one link that stays down for one reason, and of one that comes and goes or changes its reason.
 constexpr std::chrono::seconds kLogInterval{30};
-constexpr std::chrono::seconds kLogIntervalOfLosses{5};
+constexpr std::chrono::seconds kLogIntervalOfNews{5};
 
 double Seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
@@ -62,8 +62,8 @@ Connection::~Connection() {
 void Connection::Tick(base::SteadyTime now) {
   if (link_.AttemptDue(now)) return Attempt(now);
   if (link_.attempting() && now - attempt_started_ > kAttemptTimeout) {
-    return Fail(reader_ ? "connected, but it did not answer within 1s: it may not be a Redis"
-                        : "cannot connect within 1s");
+    return Fail(fmt::format("cannot connect within 1s: waited for {}",
+                            reader_ ? "an answer: it may not be a Redis" : transport_->WaitsFor()));
   }
   if (!ready()) return;
   if (!pending_.empty() &&
@@ -234,6 +234,9 @@ void Connection::BecomeReady() {
 void Connection::OnBroken(std::string reason, bool at_end) {
   bool asked = false;
   for (const Pending& command : pending_) asked = asked || !command.internal;
+  if (!ready() && reader_ && !environment_.config.tls.enabled) {
+    reason += ", before it answered: it may be a TLS port (rediss://)";
+  }
   Lose(std::move(reason), at_end && ready() && !asked);
 }
 
@@ -267,10 +270,12 @@ void Connection::FailPending(const std::string& reason) {
 }
 
 void Connection::LogLoss(base::SteadyTime now) {
-  const auto interval = link_.since() == now ? kLogIntervalOfLosses : kLogInterval;
+  const bool news = link_.since() == now || link_.reason() != logged_reason_;
+  const auto interval = news ? kLogIntervalOfNews : kLogInterval;
   if (last_log_ != base::SteadyTime::min() && now - last_log_ < interval) return;
   last_log_ = now;
   loss_logged_ = true;
+  logged_reason_ = link_.reason();
   LOG_WARNING("redis {}: failing for {:.1f}s ({} attempts): {}", address_.ToString(),
               Seconds(now - link_.since()), link_.attempts(), link_.reason());
 }

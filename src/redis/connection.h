@@ -144,6 +144,7 @@ class Connection final : private TransportHandler {
   base::SteadyTime last_asked_time_;
   base::SteadyTime last_log_ = base::SteadyTime::min();
   bool loss_logged_ = false;
+  std::string logged_reason_;
   uint64_t generation_ = 0;  // of the transport: an answer's handling may end it
 
   std::optional<ReplyReader> reader_;

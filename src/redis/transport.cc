@@ -100,6 +100,8 @@ class Transport::Core : public std::enable_shared_from_this<Core> {
     socket_.close(ignored);
   }
 
+  [[nodiscard]] std::string_view WaitsFor() const { return waits_for_; }
+
   void Write(std::string_view bytes) {
     pending_.append(bytes);
     if (writing_ || flush_posted_) return;
@@ -139,6 +141,7 @@ class Transport::Core : public std::enable_shared_from_this<Core> {
   }
 
   void Connect(const tcp::resolver::results_type& to) {
+    waits_for_ = "the TCP connection";
     asio::async_connect(
         socket_, to,
         [self = shared_from_this()](const error_code& error, const tcp::endpoint& /*peer*/) {
@@ -151,6 +154,7 @@ class Transport::Core : public std::enable_shared_from_this<Core> {
   }
 
   void Handshake() {
+    waits_for_ = "the TLS handshake: the port may not speak TLS (redis://)";
     stream_.emplace(socket_, *tls_context_);
     const std::string& name = tls_.server_name.empty() ? address_.host : tls_.server_name;
     if (!IsIpAddress(name)) SSL_set_tlsext_host_name(stream_->native_handle(), name.c_str());
@@ -223,6 +227,7 @@ class Transport::Core : public std::enable_shared_from_this<Core> {
   std::array<char, 16 * 1024> input_;
   std::string pending_;  // not yet given to the socket
   std::string output_;   // being sent
+  std::string_view waits_for_ = "the address of its name";
   bool writing_ = false;
   bool flush_posted_ = false;
 };
@@ -234,6 +239,8 @@ Transport::Transport(net::IoLoop& loop, const Address& address, const TlsConfig&
 }
 
 Transport::~Transport() { core_->Abandon(); }
+
+std::string_view Transport::WaitsFor() const { return core_->WaitsFor(); }
 
 void Transport::Write(std::string_view bytes) { core_->Write(bytes); }
 

@@ -41,6 +41,9 @@ class Transport {
   /// one piece. Only after OnOpen.
   void Write(std::string_view bytes);
 
+  /// What it has been waiting for since it began, until it is open; for a person.
+  [[nodiscard]] std::string_view WaitsFor() const;
+
  private:
   class Core;
   std::shared_ptr<Core> core_;

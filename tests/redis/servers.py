@@ -56,7 +56,7 @@ class Server:
     def configure(self, **options: object) -> None:
         self._options.update(options)
 
-    def start(self) -> "Server":
+    def start(self, wait: bool = True) -> "Server":
         arguments = []
         for key, value in self._options.items():
             words = str(value).split(" ") if key != "save" else [str(value)]
@@ -66,7 +66,8 @@ class Server:
             [self.flavor.server, *arguments, "--dir", self._folder],
             self._folder,
         ).start()
-        self._process.wait_ready(self.answers, 10)
+        if wait:
+            self._process.wait_ready(self.answers, 10)
         return self
 
     def answers(self) -> bool:
