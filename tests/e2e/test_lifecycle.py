@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from tests.e2e.harness import workloads
 from tests.e2e.harness.api import ApiError
 from tests.e2e.harness.model import INBOUND, STAT_NAMES
@@ -42,6 +44,7 @@ def test_rolling_update_with_idle_new_pods_does_not_scale(cluster, adapter, name
     assert cluster.count_events("FailedGetPodsMetric", namespace) == 0
 
 
+@pytest.mark.in_cluster
 def test_recreated_stateful_pod_does_not_add_the_old_one(cluster, adapter, namespace):
     cluster.plane.kubectl.apply([workloads.stateful_set(namespace, "db", 1)])
     cluster.wait_ready(namespace, "db", 1, kind="statefulsets")
@@ -83,6 +86,7 @@ def test_recreated_stateful_pod_does_not_add_the_old_one(cluster, adapter, names
     assert seen == {"2"}
 
 
+@pytest.mark.in_cluster
 def test_deleted_pods_are_gone_at_once(cluster, adapter, namespace):
     _deploy(cluster, adapter, namespace, 500, 10)
     wait_until(lambda: len(_values(cluster, namespace, "app=web")) == 10, 10, "ten values")
@@ -95,6 +99,7 @@ def test_deleted_pods_are_gone_at_once(cluster, adapter, namespace):
     assert len(_values(cluster, namespace, "app=web")) == 2
 
 
+@pytest.mark.in_cluster
 def test_finished_pods_are_left_out(cluster, adapter, namespace):
     _deploy(cluster, adapter, namespace, 10, 1, start_muted=False)
     finished = workloads.pod(namespace, "done", {"app": "web"}, restart_policy="Never")
