@@ -3,7 +3,7 @@
 import pytest
 
 from tests.e2e.harness import paths
-from tests.e2e.harness.adapter import Adapter, grant_rights, knows_the_cluster
+from tests.e2e.harness.adapter import Adapter, grant_rights
 from tests.e2e.harness.cluster import Cluster
 
 # The functional scenarios run with a quick HPA controller; its arithmetic is the same. Telemetry
@@ -25,12 +25,6 @@ def pytest_terminal_summary(terminalreporter, config):
     if collected:
         terminalreporter.section("measured")
         terminalreporter.write_line("\n\n".join(collected))
-
-
-@pytest.fixture(autouse=True)
-def _in_cluster(request):
-    if request.node.get_closest_marker("in_cluster") and not knows_the_cluster():
-        pytest.skip("this build of activescale serve has no --kubeconfig: no pod watch, no reviews")
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,6 @@ from tests.e2e.harness.model import INBOUND
 from tests.lib.activescale import BINARY
 from tests.lib.process import free_ports, wait_until
 
-pytestmark = pytest.mark.in_cluster
-
 _PODS = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/pods/%2A/{INBOUND}"
 
 

@@ -13,8 +13,6 @@ from tests.e2e.harness.model import INBOUND
 from tests.lib import certs
 from tests.lib.process import wait_until
 
-pytestmark = pytest.mark.in_cluster
-
 _PATH = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/pods/%2A/{INBOUND}"
 _AUTH_CONFIG = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 

@@ -119,7 +119,6 @@ def _expose(bare, port):
         )
 
 
-@pytest.mark.in_cluster
 def test_installed_process_scales_a_workload(bare, tmp_path):
     """The overlay `single`, applied; the process runs with the arguments, the environment and the
     rights of its Deployment, and makes its own certificate authority."""

@@ -9,8 +9,6 @@ from tests.e2e.harness.api import ApiError
 from tests.e2e.harness.model import CONNECTIONS, INBOUND
 from tests.lib.process import wait_until
 
-pytestmark = pytest.mark.in_cluster
-
 
 def _holds(cluster, namespace, replicas):
     """True if the replicas stay as they are for three syncs."""

@@ -10,7 +10,7 @@ from tests.e2e.harness.api import ApiError
 from tests.e2e.harness.model import INBOUND
 from tests.lib.process import Process, free_ports, wait_until
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.in_cluster]
+pytestmark = pytest.mark.timeout(600)
 
 _GROUP, _VERSION = "custom.metrics.k8s.io", "v1beta2"
 _TTL_SECONDS = 6

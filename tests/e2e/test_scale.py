@@ -70,7 +70,6 @@ def _add_pods(cluster, ns, count):
         list(pool.map(add, range(count)))
 
 
-@pytest.mark.in_cluster
 def test_query_of_100_pods_in_a_small_and_a_large_cluster(cluster, adapter, namespace, figures):
     cluster.model.configure(namespace, "web", steps=[(0, 500)], sinks=[adapter.sink])
     cluster.plane.kubectl.apply([workloads.deployment(namespace, "web", 100)])

@@ -39,7 +39,6 @@ def test_scales_on_pods_metric(cluster, adapter, namespace, metric):
     assert cluster.count_events("FailedGetPodsMetric", namespace) == 0
 
 
-@pytest.mark.in_cluster
 def test_scales_on_average_value_of_a_workload(cluster, adapter, namespace):
     metric = workloads.object_metric(INBOUND, "Deployment", "web", "AverageValue", "5")
     _deploy(cluster, adapter, namespace, {INBOUND: 1}, [metric])
@@ -50,7 +49,6 @@ def test_scales_on_average_value_of_a_workload(cluster, adapter, namespace):
     cluster.wait_replicas(namespace, "web", 1, cluster.syncs(4))
 
 
-@pytest.mark.in_cluster
 def test_scales_on_value_of_a_workload(cluster, adapter, namespace):
     """Value multiplies the replicas by value / target at each sync, so it runs to the limits."""
     metric = workloads.object_metric(INBOUND, "Deployment", "web", "Value", "10")
@@ -63,7 +61,6 @@ def test_scales_on_value_of_a_workload(cluster, adapter, namespace):
     cluster.wait_replicas(namespace, "web", 1, cluster.syncs(8))
 
 
-@pytest.mark.in_cluster
 def test_scales_on_value_of_a_service(cluster, adapter, namespace):
     cluster.plane.kubectl.apply(
         [
@@ -88,7 +85,6 @@ def test_the_largest_of_two_metrics_wins(cluster, adapter, namespace):
     assert [m["pods"]["metric"]["name"] for m in current] == [INBOUND, CONNECTIONS]
 
 
-@pytest.mark.in_cluster
 def test_scales_on_a_real_envoy(cluster, adapter, namespace, tmp_path):
     """The only sidecar is a real one; pods that it does not stand for have no telemetry, which on
     the way out counts as nothing in flight."""

@@ -77,7 +77,6 @@ def test_pods_by_selector(cluster, serving):
             assert -2 < item["age_seconds"] < 10
 
 
-@pytest.mark.in_cluster
 @pytest.mark.parametrize("version", VERSIONS)
 def test_one_object(cluster, serving, version):
     pod = cluster.pods(serving)[0]["metadata"]["name"]
@@ -109,7 +108,6 @@ def test_one_object(cluster, serving, version):
     assert found == [(name, milli) for (_, name), milli in objects.items()]
 
 
-@pytest.mark.in_cluster
 def test_what_is_not_there(cluster, serving):
     nothing = {"namespace": serving, "kind": "Pod", "selector": "app=none", "metric": INBOUND}
     unknown_metric = {"namespace": serving, "kind": "Pod", "metric": "queue_length"}

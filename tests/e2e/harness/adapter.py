@@ -1,15 +1,13 @@
 """Activescale behind the aggregation layer, with the rights that its manifests give it."""
 
-import functools
 import pathlib
 import ssl
-import subprocess
 
 import yaml
 
 from tests.e2e.harness import aggregation, paths
 from tests.e2e.harness.cluster import Cluster
-from tests.lib.activescale import BINARY, Activescale
+from tests.lib.activescale import Activescale
 from tests.lib.api import MetricsClient
 from tests.lib.process import free_ports, wait_until
 
@@ -45,13 +43,6 @@ def grant_rights(
     cluster.plane.kubectl.apply(documents)
 
 
-@functools.cache
-def knows_the_cluster() -> bool:
-    """True if the product takes pods and identities from an API server (--kubeconfig)."""
-    text = subprocess.run([BINARY, "serve", "--help"], capture_output=True, text=True, check=True)
-    return "--kubeconfig" in text.stdout
-
-
 class Adapter:
     """One `activescale serve` process with fixed ports, so that it can be restarted in place.
 
@@ -74,7 +65,7 @@ class Adapter:
         )
         self.process = Activescale(
             cluster.plane.logs,
-            *([f"--kubeconfig={kubeconfig}"] if knows_the_cluster() else []),
+            f"--kubeconfig={kubeconfig}",
             f"--tls-cert-file={self.cert}",
             f"--tls-private-key-file={self.key}",
             *args,

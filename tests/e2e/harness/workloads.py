@@ -7,27 +7,18 @@ def namespace(name: str) -> dict:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
-def deployment(
-    ns: str,
-    name: str,
-    replicas: int,
-    labels: dict[str, str] | None = None,
-    strategy: dict | None = None,
-) -> dict:
-    """A Deployment whose pods kwok runs. Its pods carry the label app=<name> and `labels`."""
-    spec = _pod_owner_spec(name, replicas, labels)
-    if strategy:
-        spec["strategy"] = strategy
+def deployment(ns: str, name: str, replicas: int, **spec: object) -> dict:
+    """A Deployment whose pods kwok runs and carry the label app=<name>; `spec` adds fields."""
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"namespace": ns, "name": name},
-        "spec": spec,
+        "spec": {**_pod_owner_spec(name, replicas), **spec},
     }
 
 
 def stateful_set(ns: str, name: str, replicas: int) -> dict:
-    spec = _pod_owner_spec(name, replicas, None)
+    spec = _pod_owner_spec(name, replicas)
     spec.update(serviceName=name, podManagementPolicy="Parallel")
     return {
         "apiVersion": "apps/v1",
@@ -112,11 +103,11 @@ def scale_up_behavior(percent: int) -> dict:
     return {"scaleUp": {"stabilizationWindowSeconds": 0, "policies": [policy]}}
 
 
-def _pod_owner_spec(name: str, replicas: int, labels: dict[str, str] | None) -> dict:
+def _pod_owner_spec(name: str, replicas: int) -> dict:
     return {
         "replicas": replicas,
         "selector": {"matchLabels": {"app": name}},
-        "template": {"metadata": {"labels": {**(labels or {}), "app": name}}, "spec": _pod_spec()},
+        "template": {"metadata": {"labels": {"app": name}}, "spec": _pod_spec()},
     }
 
 
