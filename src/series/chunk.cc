@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 namespace activescale::series {
 namespace {
@@ -122,6 +123,17 @@ void Chunk::PutChangedBits(uint64_t changed) {
 }
 
 uint64_t ChunkReader::TakeBits(int count) {
+  // Eight bytes at once where there are eight: most reads are short and far from the end.
+  constexpr int kWidest = 56;
+  const size_t byte_at = at_ / 8;
+  if (count <= kWidest && byte_at + sizeof(uint64_t) <= chunk_.bits_.size()) {
+    uint64_t word = 0;
+    std::memcpy(&word, chunk_.bits_.data() + byte_at, sizeof(word));
+    if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
+    const uint64_t bits = (word << (at_ % 8)) >> (64 - count);
+    at_ += static_cast<size_t>(count);
+    return bits;
+  }
   uint64_t value = 0;
   while (count > 0) {
     const auto offset = static_cast<int>(at_ % 8);

@@ -3,10 +3,35 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <utility>
 
 namespace activescale::series {
+namespace {
+
+/// Matches one series after the other, and remembers the answer for a value that repeats: a
+/// namespace, say, which a regular expression need not see a thousand times.
+class RepeatedMatch {
+ public:
+  explicit RepeatedMatch(const Matcher& matcher) : matcher_(&matcher) {}
+
+  bool operator()(const metric::Labels& labels) {
+    const std::string_view value = labels.Get(matcher_->label()).value_or("");
+    if (!last_ || *last_ != value) {
+      last_ = value;
+      matches_ = matcher_->Matches(value);
+    }
+    return matches_;
+  }
+
+ private:
+  const Matcher* matcher_;
+  std::optional<std::string_view> last_;  // of a series in the index
+  bool matches_ = false;
+};
+
+}  // namespace
 
 size_t LabelIndex::HashLabels::operator()(const metric::Labels& labels) const {
   constexpr size_t kOddMultiplier = 0x9e3779b97f4a7c15;
@@ -30,8 +55,10 @@ std::shared_ptr<Series> LabelIndex::Find(const metric::Labels& labels) const {
 std::shared_ptr<Series> LabelIndex::Add(metric::Labels labels) {
   auto series = std::make_shared<Series>(std::move(labels));
   const Id id = next_id_++;
-  for (const auto& [key, value] : series->labels().entries()) postings_[key][value].push_back(id);
-  by_id_.emplace(id, series);
+  const Entry& entry = by_id_.emplace(id, Entry{id, series}).first->second;
+  for (const auto& [key, value] : series->labels().entries()) {
+    postings_[key][value].push_back(&entry);
+  }
   by_labels_.insert(series);
   ids_.emplace(series.get(), id);
   return series;
@@ -45,7 +72,7 @@ void LabelIndex::Remove(const Series& series) {
   for (const auto& [key, value] : series.labels().entries()) {
     const auto label = postings_.find(key);
     const auto list = label->second.find(value);
-    list->second.erase(std::ranges::lower_bound(list->second, id));
+    list->second.erase(std::ranges::lower_bound(list->second, id, {}, &Entry::id));
     if (list->second.empty()) label->second.erase(list);
     if (label->second.empty()) postings_.erase(label);
   }
@@ -64,45 +91,43 @@ const LabelIndex::Postings* LabelIndex::Find(std::string_view label,
 
 std::vector<std::shared_ptr<Series>> LabelIndex::Select(const Matchers& matchers) const {
   std::vector<const Postings*> lists;
-  std::vector<const Matcher*> rest;
+  std::vector<RepeatedMatch> rest;
   for (const Matcher& matcher : matchers) {
     // An empty value also means series without the label: no posting list says which they are.
     if (matcher.op() == Matcher::Op::kEqual && !matcher.value().empty()) {
       lists.push_back(Find(matcher.label(), matcher.value()));
     } else {
-      rest.push_back(&matcher);
+      rest.emplace_back(matcher);
     }
   }
-  const auto wanted = [&](const Series& series) {
-    return std::ranges::all_of(
-        rest, [&](const Matcher* matcher) { return matcher->MatchesLabels(series.labels()); });
-  };
   std::vector<std::shared_ptr<Series>> selected;
-  if (lists.empty()) {
-    for (const auto& [id, series] : by_id_) {
-      if (wanted(*series)) selected.push_back(series);
+  const auto take = [&](const Entry& entry) {
+    const metric::Labels& labels = entry.series->labels();
+    if (std::ranges::all_of(rest, [&](RepeatedMatch& match) { return match(labels); })) {
+      selected.push_back(entry.series);
     }
+  };
+  if (lists.empty()) {
+    for (const auto& [id, entry] : by_id_) take(entry);
     return selected;
   }
   std::ranges::sort(lists, {}, [](const Postings* list) { return list->size(); });
-  Postings ids = *lists.front();
+  Postings entries = *lists.front();
   for (const Postings* list : std::span(lists).subspan(1)) {
     Postings common;
-    std::ranges::set_intersection(ids, *list, std::back_inserter(common));
-    ids = std::move(common);
+    std::ranges::set_intersection(entries, *list, std::back_inserter(common), {}, &Entry::id,
+                                  &Entry::id);
+    entries = std::move(common);
   }
-  selected.reserve(ids.size());
-  for (const Id id : ids) {
-    const std::shared_ptr<Series>& series = by_id_.find(id)->second;
-    if (wanted(*series)) selected.push_back(series);
-  }
+  selected.reserve(entries.size());
+  for (const Entry* entry : entries) take(*entry);
   return selected;
 }
 
 std::vector<std::shared_ptr<Series>> LabelIndex::All() const {
   std::vector<std::shared_ptr<Series>> all;
   all.reserve(by_id_.size());
-  for (const auto& [id, series] : by_id_) all.push_back(series);
+  for (const auto& [id, entry] : by_id_) all.push_back(entry.series);
   return all;
 }
 

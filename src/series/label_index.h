@@ -32,8 +32,12 @@ class LabelIndex {
 
  private:
   using Id = uint64_t;
-  /// Ascending: ids grow with time.
-  using Postings = std::vector<Id>;
+  struct Entry {
+    Id id;
+    std::shared_ptr<Series> series;
+  };
+  /// Ascending by id: ids grow with time. Entries are those of by_id_.
+  using Postings = std::vector<const Entry*>;
 
   struct HashLabels {
     using is_transparent = void;
@@ -56,7 +60,7 @@ class LabelIndex {
 
   [[nodiscard]] const Postings* Find(std::string_view label, const std::string& value) const;
 
-  std::map<Id, std::shared_ptr<Series>> by_id_;
+  std::map<Id, Entry> by_id_;
   std::unordered_set<std::shared_ptr<Series>, HashLabels, EqualLabels> by_labels_;
   std::unordered_map<const Series*, Id> ids_;
   std::map<std::string, std::unordered_map<std::string, Postings>, std::less<>> postings_;

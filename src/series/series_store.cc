@@ -1,7 +1,10 @@
 #include "series/series_store.h"
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace activescale::series {
 namespace {
@@ -21,10 +24,11 @@ std::vector<std::string> Terms(const Matchers& matchers) {
   return terms;
 }
 
-std::string Joined(const std::vector<std::string>& terms) {
-  std::string joined;
-  for (const std::string& term : terms) joined.append(term).append(",");
-  return joined;
+/// A window as it is recorded: longer than asked for, because the next query of the same range may
+/// begin a little earlier, seen from its own now.
+int64_t Generous(int64_t window_ms) {
+  constexpr int64_t kMinute = 60'000;
+  return (window_ms / kMinute + 2) * kMinute;
 }
 
 }  // namespace
@@ -38,37 +42,33 @@ int64_t SeriesStore::NowMs() const {
 /// recorded the same series.
 int64_t SeriesStore::CoveredSince(const Lease& fresh, int64_t now_ms) const {
   int64_t since = now_ms;
-  for (const auto& [key, lease] : leases_) {
-    if (!std::ranges::includes(fresh.terms, lease.terms)) continue;
+  leases_.ForEach([&](const Lease& lease) {
+    if (!std::ranges::includes(fresh.terms, lease.terms)) return;
     since = std::min(since, std::max(lease.since_ms, now_ms - lease.window_ms));
-  }
+  });
   return since;
 }
 
-SeriesStore::Lease& SeriesStore::Renew(const Matchers& matchers, int64_t window_ms,
-                                       int64_t now_ms) {
+Lease& SeriesStore::Renew(const Matchers& matchers, int64_t window_ms, int64_t now_ms) {
   std::vector<std::string> terms = Terms(matchers);
-  const std::string key = Joined(terms);
-  const auto found = leases_.find(key);
-  if (found != leases_.end()) {
-    Lease& lease = found->second;
-    if (window_ms > lease.window_ms) {
+  if (Lease* const lease = leases_.Find(terms, matchers)) {
+    if (window_ms > lease->window_ms) {
       // What was older than the former window may be forgotten already.
-      lease.since_ms = std::max(lease.since_ms, now_ms - lease.window_ms);
-      lease.window_ms = window_ms;
+      lease->since_ms = std::max(lease->since_ms, now_ms - lease->window_ms);
+      lease->window_ms = Generous(window_ms);
     }
-    lease.used_ms = now_ms;
-    return lease;
+    lease->used_ms = now_ms;
+    return *lease;
   }
   while (leases_.size() >= options_.max_leases && DropOldestLease()) Sweep(now_ms);
   Lease lease{.matchers = matchers,
               .terms = std::move(terms),
-              .window_ms = window_ms,
+              .window_ms = Generous(window_ms),
               .since_ms = now_ms,
               .used_ms = now_ms,
               .kept = false};
   lease.since_ms = CoveredSince(lease, now_ms);
-  return leases_.emplace(key, std::move(lease)).first->second;
+  return leases_.Insert(std::move(lease));
 }
 
 void SeriesStore::Keep(const Matchers& matchers, std::chrono::milliseconds retention) {
@@ -76,14 +76,9 @@ void SeriesStore::Keep(const Matchers& matchers, std::chrono::milliseconds reten
   Renew(matchers, retention.count(), NowMs()).kept = true;
 }
 
-bool SeriesStore::WantsLocked(const metric::Labels& labels) const {
-  return std::ranges::any_of(
-      leases_, [&](const auto& entry) { return MatchesAll(entry.second.matchers, labels); });
-}
-
 bool SeriesStore::Wants(const metric::Labels& labels) const {
   const base::MutexLock lock(mutex_);
-  return index_.Find(labels) != nullptr || WantsLocked(labels);
+  return index_.Find(labels) != nullptr || leases_.AnyMatches(labels);
 }
 
 AppendOutcome SeriesStore::Append(const metric::Labels& labels, Sample sample) {
@@ -93,12 +88,12 @@ AppendOutcome SeriesStore::Append(const metric::Labels& labels, Sample sample) {
     return outcome;
   };
   std::shared_ptr<Series> series = index_.Find(labels);
-  if (series == nullptr && !WantsLocked(labels)) return counted(AppendOutcome::kNotWanted);
+  if (series == nullptr && !leases_.AnyMatches(labels)) return counted(AppendOutcome::kNotWanted);
   if (stats_.bytes >= options_.max_bytes) {
     if (!MakeRoom()) return counted(AppendOutcome::kFull);
     // Room may have been made of this very series.
     series = index_.Find(labels);
-    if (series == nullptr && !WantsLocked(labels)) return counted(AppendOutcome::kNotWanted);
+    if (series == nullptr && !leases_.AnyMatches(labels)) return counted(AppendOutcome::kNotWanted);
   }
   if (series == nullptr) {
     series = index_.Add(labels);
@@ -137,13 +132,7 @@ base::Result<Selection> SeriesStore::Select(const Matchers& matchers, int64_t mi
 }
 
 bool SeriesStore::DropOldestLease() {
-  auto oldest = leases_.end();
-  for (auto lease = leases_.begin(); lease != leases_.end(); ++lease) {
-    if (lease->second.kept) continue;
-    if (oldest == leases_.end() || lease->second.used_ms < oldest->second.used_ms) oldest = lease;
-  }
-  if (oldest == leases_.end()) return false;
-  leases_.erase(oldest);
+  if (!leases_.EraseOldest()) return false;
   ++stats_.leases_dropped_for_memory;
   return true;
 }
@@ -162,12 +151,12 @@ bool SeriesStore::MakeRoom() {
 
 void SeriesStore::Sweep(int64_t now_ms) {
   std::unordered_map<const Series*, int64_t> windows;
-  for (const auto& [key, lease] : leases_) {
+  leases_.ForEach([&](const Lease& lease) REQUIRES(mutex_) {
     for (const std::shared_ptr<Series>& series : index_.Select(lease.matchers)) {
       int64_t& window = windows[series.get()];
       window = std::max(window, lease.window_ms);
     }
-  }
+  });
   size_t bytes = 0;
   for (const std::shared_ptr<Series>& series : index_.All()) {
     const auto window = windows.find(series.get());
@@ -185,8 +174,8 @@ void SeriesStore::Sweep(int64_t now_ms) {
 void SeriesStore::Maintain() {
   const base::MutexLock lock(mutex_);
   const int64_t now_ms = NowMs();
-  stats_.leases_expired += std::erase_if(leases_, [&](const auto& entry) {
-    return !entry.second.kept && now_ms - entry.second.used_ms > options_.lease.count();
+  stats_.leases_expired += leases_.EraseIf([&](const Lease& lease) {
+    return !lease.kept && now_ms - lease.used_ms > options_.lease.count();
   });
   Sweep(now_ms);
 }

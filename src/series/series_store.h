@@ -5,13 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <unordered_map>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "series/label_index.h"
+#include "series/lease_table.h"
 #include "series/series_source.h"
 
 namespace activescale::series {
@@ -78,19 +76,9 @@ class SeriesStore final : public SeriesSource {
   [[nodiscard]] SeriesStoreStats stats() const EXCLUDES(mutex_);
 
  private:
-  struct Lease {
-    Matchers matchers;
-    std::vector<std::string> terms;  // of the matchers, sorted
-    int64_t window_ms = 0;
-    int64_t since_ms = 0;  // everything in the window since then is recorded
-    int64_t used_ms = 0;
-    bool kept = false;
-  };
-
   [[nodiscard]] int64_t NowMs() const;
   Lease& Renew(const Matchers& matchers, int64_t window_ms, int64_t now_ms) REQUIRES(mutex_);
   [[nodiscard]] int64_t CoveredSince(const Lease& fresh, int64_t now_ms) const REQUIRES(mutex_);
-  [[nodiscard]] bool WantsLocked(const metric::Labels& labels) const REQUIRES(mutex_);
   [[nodiscard]] bool MakeRoom() REQUIRES(mutex_);
   [[nodiscard]] bool DropOldestLease() REQUIRES(mutex_);
   void Sweep(int64_t now_ms) REQUIRES(mutex_);
@@ -99,7 +87,7 @@ class SeriesStore final : public SeriesSource {
   const base::Clock& clock_;
   mutable base::Mutex mutex_;
   LabelIndex index_ GUARDED_BY(mutex_);
-  std::unordered_map<std::string, Lease> leases_ GUARDED_BY(mutex_);  // by joined terms
+  LeaseTable leases_ GUARDED_BY(mutex_);
   SeriesStoreStats stats_ GUARDED_BY(mutex_);
   int64_t found_full_ms_ GUARDED_BY(mutex_) = kMinTime;
 };
