@@ -5,7 +5,7 @@
 # A part that fails without a failed test, or runs nothing, counts as one failure.
 # shellcheck shell=bash
 
-TEST_PARTS=(lint release asan tsan envoy redis hpa e2e)
+TEST_PARTS=(lint release asan tsan envoy redis hpa promql e2e)
 
 # check NAME COMMAND...: runs one check of a part and notes its result.
 check() {
@@ -86,6 +86,14 @@ part_hpa() {
 part_e2e() {
   build release activescale || return
   logged e2e tests/e2e/run --short --junit "$RESULTS/pytest.xml"
+}
+
+# Short here; `COUNT=200000 ./dev test promql` asks the real engines for longer.
+part_promql() {
+  build release promql_test || return
+  logged promql tests/promql/run --count "${COUNT:-3000}" --seed "${SEED:-1}" \
+    --promql-test "$ROOT/build/release/src/promql/promql_test" \
+    --gtest-output "$RESULTS/promql.xml"
 }
 
 part_lint() {
