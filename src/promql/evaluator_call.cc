@@ -105,9 +105,9 @@ double DatePart(Id id, double seconds) {
     case Id::kDayOfYear:
       return static_cast<double>((day - sys_days(date.year() / January / 1)).count() + 1);
     case Id::kHour:
-      return static_cast<double>(second_of_day / 3600);
+      return static_cast<double>(int64_t{second_of_day / 3600});
     case Id::kMinute:
-      return static_cast<double>(second_of_day / 60 % 60);
+      return static_cast<double>(int64_t{second_of_day / 60 % 60});
     case Id::kMonth:
       return static_cast<unsigned>(date.month());
     default:

@@ -41,8 +41,8 @@ std::optional<double> ParseInteger(std::string_view digits) {
     digits.remove_prefix(1);
   }
   int64_t value = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [at, error] = std::from_chars(digits.data(), end, value, base);
+  const char* const end = digits.end();
+  const auto [at, error] = std::from_chars(digits.begin(), end, value, base);
   if (error != std::errc() || at != end || digits.empty() || digits[0] == '-') return std::nullopt;
   return static_cast<double>(value);
 }
@@ -93,8 +93,8 @@ bool TakeEscape(std::string_view& text, char quote, std::string& out) {
   if (!octal) text.remove_prefix(1);
   if (length == 0 || text.size() < length) return false;
   uint32_t value = 0;
-  const char* const end = text.data() + length;
-  const auto [at, error] = std::from_chars(text.data(), end, value, octal ? 8 : 16);
+  const char* const end = text.begin() + length;
+  const auto [at, error] = std::from_chars(text.begin(), end, value, octal ? 8 : 16);
   if (error != std::errc() || at != end) return false;
   text.remove_prefix(length);
   const bool byte = octal || c == 'x';
@@ -119,8 +119,8 @@ std::optional<double> ParseDecimal(std::string_view text) {
   // from_chars knows more names of infinity, and a sign.
   if (text.empty() || !(IsDigit(text[0]) || text[0] == '.')) return std::nullopt;
   double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
+  const char* const end = text.end();
+  const auto [at, error] = std::from_chars(text.begin(), end, value);
   if (at != end) return std::nullopt;
   if (error == std::errc::result_out_of_range) {
     // Too small is 0 in Go; too large is an error.

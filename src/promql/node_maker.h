@@ -26,7 +26,7 @@ struct BinaryModifiers {
 /// Source: prometheus/prometheus:promql/parser/parse.go, checkAST.
 class NodeMaker {
  public:
-  NodeMaker(std::string_view query, Dialect dialect) : query_(query), dialect_(dialect) {}
+  explicit NodeMaker(std::string_view query) : query_(query) {}
 
   [[nodiscard]] const std::optional<base::Error>& error() const { return error_; }
   std::nullptr_t Fail(const Token& at, std::string_view message) {
@@ -67,7 +67,6 @@ class NodeMaker {
   static Shift* ShiftOf(Expr& expr);
 
   const std::string_view query_;
-  const Dialect dialect_;
   std::optional<base::Error> error_;
 };
 

@@ -62,7 +62,7 @@ constexpr std::string_view kNoMetricNames[] = {"bool",       "on",          "ign
 class Parser : private TokenStream {
  public:
   Parser(std::string_view query, Dialect dialect, std::vector<Token> tokens)
-      : TokenStream(std::move(tokens)), dialect_(dialect), make_(query, dialect) {}
+      : TokenStream(std::move(tokens)), dialect_(dialect), make_(query) {}
 
   base::Result<ExprPtr> Run() {
     ExprPtr expr;

@@ -151,12 +151,14 @@ bool SeriesStore::MakeRoom() {
 
 void SeriesStore::Sweep(int64_t now_ms) {
   std::unordered_map<const Series*, int64_t> windows;
-  leases_.ForEach([&](const Lease& lease) REQUIRES(mutex_) {
-    for (const std::shared_ptr<Series>& series : index_.Select(lease.matchers)) {
+  std::vector<const Lease*> leases;
+  leases_.ForEach([&leases](const Lease& lease) { leases.push_back(&lease); });
+  for (const Lease* lease : leases) {
+    for (const std::shared_ptr<Series>& series : index_.Select(lease->matchers)) {
       int64_t& window = windows[series.get()];
-      window = std::max(window, lease.window_ms);
+      window = std::max(window, lease->window_ms);
     }
-  });
+  }
   size_t bytes = 0;
   for (const std::shared_ptr<Series>& series : index_.All()) {
     const auto window = windows.find(series.get());
