@@ -164,4 +164,4 @@ def test_clients_killed_scripts_flushed_and_data_flushed_under_load(make_server,
         with contextlib.suppress(ConnectionError):  # it kills our own connection too
             server.ask(*command[value % 3])
         replica.send(f"write a {value}")
-        wait_until(lambda value=value: replica.say(WEB) == str(value), 3, f"value {value}", 0.01)
+        wait_until(lambda value=value: replica.say(WEB) == str(value), 15, f"value {value}", 0.01)
