@@ -153,8 +153,8 @@ _PATIENCE = 5
 
 
 def seconds_until(condition, limit_seconds: float, what: str) -> float:
-    """How long it took until `condition` held. On a quiet machine that is within the limit; it fails
-    only after several times as long, since a busy one is not the product's fault."""
+    """How long it took until `condition` held, on a quiet machine within the limit. Fails only
+    after several times as long, since a busy one is not the product's fault."""
     start = time.monotonic()
     while not condition():
         waited = time.monotonic() - start
