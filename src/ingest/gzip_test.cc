@@ -28,7 +28,7 @@ std::vector<std::string_view> Cut(const std::string& bytes, size_t size) {
 
 TEST(GzipTest, InflatesHoweverTheBytesAreCut) {
   std::string text;
-  for (int i = 0; i < 50'000; ++i) text += "family " + std::to_string(i * i % 977) + ";";
+  for (int64_t i = 0; i < 50'000; ++i) text += "family " + std::to_string(i * i % 977) + ";";
   for (const std::string& original : {text, std::string(65'536, 'a'), std::string("x")}) {
     const std::string compressed = Gzip(original);
     for (const size_t size : {size_t{1}, size_t{7}, size_t{1000}, compressed.size()}) {
