@@ -96,6 +96,12 @@ part_promql() {
     --gtest-output "$RESULTS/promql.xml"
 }
 
+# Ten minutes and more, so not among the parts that run by themselves.
+part_faults() {
+  build release redis_replica || return
+  logged faults tests/redis/run --faults --junit "$RESULTS/pytest.xml"
+}
+
 part_lint() {
   local status=0 scripts files
   check configure-for-lint cmake --preset release || return

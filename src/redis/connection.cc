@@ -17,6 +17,8 @@ namespace {
 
 // While commands flow, the server's clock is looked at this often; it rides with a command.
 constexpr std::chrono::milliseconds kClockAge{100};
+// After a connection it is asked some times in a row: the first answers may have been slow.
+constexpr std::chrono::milliseconds kFirstInterval{10};
 // Of one link that stays down for one reason, and of one that comes and goes or changes its reason.
 constexpr std::chrono::seconds kLogInterval{30};
 constexpr std::chrono::seconds kLogIntervalOfNews{5};
@@ -71,7 +73,8 @@ void Connection::Tick(base::SteadyTime now) {
     environment_.stats.timeouts += 1;
     return Fail("no answer for 1s");
   }
-  if (now - last_asked_time_ >= kKeepAlive) AskTime(now);
+  const bool vague = clock_ && clock_->answers() < ServerClock::kManyAnswers;
+  if (now - last_asked_time_ >= (vague ? kFirstInterval : kKeepAlive)) AskTime(now);
 }
 
 void Connection::Nudge(base::SteadyTime now) {

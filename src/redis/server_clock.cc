@@ -27,12 +27,18 @@ void ServerClock::Observe(base::SteadyTime sent, base::SteadyTime received, Serv
   const ServerClock now(sent, received, server);
   lower_ = std::max(lower_, now.lower_);
   upper_ = std::min(upper_, now.upper_);
+  ++answers_;
   // The bounds cross when a clock was set or has drifted by more than the slack between them.
   if (lower_ > upper_) *this = now;
 }
 
 ServerTime ServerClock::ToServer(base::SteadyTime at) const {
   return ServerTime(std::chrono::floor<std::chrono::microseconds>(at.time_since_epoch() + lower_));
+}
+
+ServerTime ServerClock::GuessServer(base::SteadyTime at) const {
+  return ServerTime(std::chrono::floor<std::chrono::microseconds>(at.time_since_epoch() + lower_ +
+                                                                  (upper_ - lower_) / 2));
 }
 
 base::SteadyTime ServerClock::ToLocal(ServerTime at) const {

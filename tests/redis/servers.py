@@ -148,7 +148,14 @@ class SentinelTrio:
             fields = dict(zip(state[::2], state[1::2], strict=True))
             if fields["num-slaves"] != "2" or fields["num-other-sentinels"] != "2":
                 return False
-        return all(s.ask("INFO", "replication").count("link_status:up") for s in self.servers[1:])
+        return self.in_step()
+
+    def in_step(self) -> bool:
+        """One server is the master and the others follow it."""
+        roles = [server.ask("ROLE") for server in self.servers]
+        return [role[0] for role in roles].count("master") == 1 and all(
+            role[0] == "master" or role[3] == "connected" for role in roles
+        )
 
     @property
     def addresses(self) -> str:
@@ -191,16 +198,13 @@ class Cluster:
         addresses = [node.address for node in self.nodes]
         self.cli("create", *addresses, "--cluster-replicas", "1", "--cluster-yes")
         wait_until(self.whole, 30, "the Cluster is whole")
-        wait_until(
-            lambda: all(
-                "master_link_status:up" in n.ask("INFO", "replication")
-                for n in self.nodes
-                if n not in self.masters()
-            ),
-            30,
-            "replicas are in step",
-        )
+        wait_until(self.in_step, 30, "replicas are in step")
         return self
+
+    def in_step(self) -> bool:
+        """Every node that is no master follows one."""
+        roles = [node.ask("ROLE") for node in self.nodes]
+        return all(role[0] == "master" or role[3] == "connected" for role in roles)
 
     def cli(self, *args: str) -> str:
         command = [self.flavor.cli, "--cluster", *args]

@@ -39,9 +39,10 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   Place place GUARDED_BY(mutex) = Place::kIdle;
   bool registered GUARDED_BY(mutex) = false;  // else a bound was hit: its writes are dropped
   bool closed GUARDED_BY(mutex) = false;
-  bool superseded GUARDED_BY(mutex) = false;  // as of the last answer
-  bool late GUARDED_BY(mutex) = false;        // a heartbeat waits for its second
-  uint64_t epoch GUARDED_BY(mutex) = 0;       // 0 until the claim was accepted
+  bool superseded GUARDED_BY(mutex) = false;     // as of the last answer
+  bool late GUARDED_BY(mutex) = false;           // a heartbeat waits for its second
+  uint64_t claimed_epoch GUARDED_BY(mutex) = 0;  // of the last claim sent
+  uint64_t epoch GUARDED_BY(mutex) = 0;          // 0 until the claim was accepted
   base::SteadyTime heartbeat GUARDED_BY(mutex) = kNever;
   std::array<Sample, metric::kMetricKindCount> samples GUARDED_BY(mutex);
   base::SteadyTime sent_heartbeat GUARDED_BY(mutex) = kNever;

@@ -34,6 +34,9 @@ end
 local function apply(key, operation)
   local flags, epoch, owner, beat, samples = struct.unpack(LAYOUT, operation)
   local claim, release = flags % 2 == 1, flags >= 2
+  -- A guess of the moment it opened may be a little ahead; a stored epoch ahead of now means a clock
+  -- that was set back.
+  if claim and epoch > now_us then epoch = now_us end
   local old = redis.pcall('GET', key)
   if type(old) == 'table' then
     if old.err and not old.err:find('WRONGTYPE', 1, true) then failure = old end
@@ -45,21 +48,24 @@ local function apply(key, operation)
     if version < 1 or version > 2 then return -2 end
     local old_flags, old_epoch, old_owner, old_beat, old_samples = struct.unpack(LAYOUT, old, 4)
     local released = old_flags % 2 == 1
-    if claim and owner == old_owner then
+    if released then
+      local released_at = struct.unpack('>I8', old_owner)
+      if epoch < old_epoch and beat ~= 0 and beat < released_at then return 0 end
+    elseif owner == old_owner then
       epoch = old_epoch
-    elseif claim and not released and
+    elseif claim and
            (epoch < old_epoch or (epoch == old_epoch and owner <= old_owner)) then
       if old_epoch <= now_us then return 0 end
       epoch = old_epoch + 1
-    elseif not claim and not released and
-           (epoch < old_epoch or (epoch == old_epoch and owner ~= old_owner)) then
+    elseif not claim and epoch <= old_epoch then
       return 0
     end
-    local by_age = epoch < old_epoch or owner == old_owner
+    local by_age = epoch <= old_epoch
     samples = merge(samples, old_samples, by_age)
     if beat == 0 or (by_age and later(old_beat, beat)) then beat = old_beat end
-    release = release or (released and owner == old_owner)
+    release = release or (released and epoch == old_epoch)
   end
+  if release then owner = struct.pack('>I8', now) end
   local life = beat + ttl + 1000 - now
   if claim or life > ttl + 1000 then life = ttl + 1000 end
   if life < 1 then return epoch end

@@ -15,9 +15,12 @@ namespace activescale::store {
 ///    above the stored one (of equal ones the larger owner's), or the stored stream has released.
 ///    Should the stored epoch be in the future, the server's clock was set back, and the claim gets
 ///    the next number instead. A claim of the stored owner is one whose answer was lost.
-/// 2. A write is accepted from the stored epoch and owner, from a higher epoch, and from any if the
-///    stored stream has released or there is no record (expired, or lost in a failover).
-/// 3. What a write does not carry is kept. A write of the stored owner, and of a lower epoch that
+/// 2. A write is accepted from the stored owner, whatever it takes its epoch for, from a higher
+///    epoch, and from any if the stored stream has released or there is no record (expired, or lost
+///    in a failover).
+/// 3. An older stream takes over from a released one only with what it received after the release,
+///    whose moment the record then has in place of the owner.
+/// 4. What a write does not carry is kept. A write of the stored owner, and of a lower epoch that
 /// takes
 ///    over from a released one, replaces only what is older than its own: the former may be one
 ///    that was delayed on a connection given up since.

@@ -93,9 +93,16 @@ TEST_F(WriteScriptTest, ClaimWhoseAnswerWasLostIsTakenAgain) {
 
 TEST_F(WriteScriptTest, ClaimWhileTheServersClockWasSetBackGetsTheNextNumber) {
   const int64_t ahead = NowMicros() + microseconds(hours(1)).count();
-  EXPECT_EQ(Claim(1, ahead), std::to_string(ahead));
+  const Record before{.released = false, .epoch = static_cast<uint64_t>(ahead), .owner = 1};
+  server->Do({"SET", "k", FormatRecord(before, "k")});
   EXPECT_EQ(Claim(2, NowMicros()), std::to_string(ahead + 1));
   EXPECT_EQ(Write(1, static_cast<uint64_t>(ahead), 40), "0");
+}
+
+TEST_F(WriteScriptTest, ClaimIsNeverAheadOfTheServersClock) {
+  const int64_t epoch = std::stoll(Claim(1, NowMicros() + 50'000));
+  EXPECT_LE(epoch, NowMicros());
+  EXPECT_EQ(Claim(2, NowMicros() - 1'000'000), "0") << "or an older stream's would count as newer";
 }
 
 TEST_F(WriteScriptTest, OnlyTheOwnerWrites) {
@@ -124,8 +131,8 @@ TEST_F(WriteScriptTest, AfterAReleaseAnOlderStreamTakesOverWithWhatIsNewer) {
   Write(2, 200, 2, seconds(5));
   EXPECT_EQ(Release(2, 200), "200");
   EXPECT_TRUE(Get().released);
-  EXPECT_EQ(Write(1, 100, 39, seconds(8)), "100");
-  EXPECT_EQ(Value(), 2) << "the older stream's flush came before";
+  EXPECT_EQ(Write(1, 100, 39, seconds(1)), "0") << "received before the release";
+  EXPECT_EQ(Value(), 2);
   EXPECT_EQ(Write(1, 100, 41), "100");
   EXPECT_EQ(Value(), 41);
   EXPECT_FALSE(Get().released);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "base/log.h"
@@ -26,6 +27,9 @@ constexpr milliseconds kRetryInterval{200};
 constexpr seconds kHeartbeatInterval{1};
 constexpr milliseconds kHeartbeatScan{100};
 constexpr seconds kProbeInterval{1};
+constexpr int64_t kClaimSlackMicros = 10'000'000;
+// Claims of two streams of a pod that opened further apart than this are put in their order.
+constexpr milliseconds kClaimUncertainty{20};
 constexpr seconds kRefusedKeyShown{60};
 constexpr seconds kRefusalLogInterval{5};
 // Bounds how long one script keeps a server from others: about 64 x 10 us.
@@ -127,7 +131,7 @@ void Writer::FlushDue() {
   Batch batch;
   for (size_t i = 0; i < due.size(); ++i) {
     const uint16_t slot = due[i]->key.slot;
-    if (client_.Ready(slot)) {
+    if (client_.Ready(slot) && (Claimed(*due[i]) || ClockIsSettled(slot))) {
       batch.push_back(std::move(due[i]));
     } else {
       Park(std::move(due[i]), now);
@@ -138,6 +142,17 @@ void Writer::FlushDue() {
       batch.clear();
     }
   }
+}
+
+bool Writer::Claimed(StreamState& stream) {
+  base::MutexLock lock(stream.mutex);
+  return stream.epoch != 0;
+}
+
+bool Writer::ClockIsSettled(uint16_t slot) {
+  const auto clock = client_.ClockOf(slot);
+  return clock && (clock->uncertainty() <= kClaimUncertainty ||
+                   clock->answers() >= redis::ServerClock::kManyAnswers);
 }
 
 void Writer::MarkDueHeartbeats(base::SteadyTime now) {
@@ -198,8 +213,9 @@ std::optional<std::string> Writer::Encode(StreamState& stream, const redis::Serv
   Record& record = operation.record;
   record.owner = stream.owner;
   record.epoch =
-      claim ? static_cast<uint64_t>(clock.ToServer(stream.opened).time_since_epoch().count())
+      claim ? static_cast<uint64_t>(clock.GuessServer(stream.opened).time_since_epoch().count())
             : stream.epoch;
+  if (claim) stream.claimed_epoch = record.epoch;
   if (fresh) record.heartbeat = ToStored(clock, stream.heartbeat);
   for (size_t i = 0; i < stream.samples.size(); ++i) {
     const StreamState::Sample& sample = stream.samples[i];
@@ -278,6 +294,9 @@ void Writer::OnOutcome(StreamState& stream, int64_t outcome) {
                          "version at a time; it heals within the TTL");
   }
   base::MutexLock lock(stream.mutex);
+  // Of an answer that was damaged on the way nothing is learnt: the owner's name is what counts.
+  const auto known = static_cast<int64_t>(stream.epoch != 0 ? stream.epoch : stream.claimed_epoch);
+  if (outcome != kWriteSuperseded && std::abs(outcome - known) > kClaimSlackMicros) return;
   stream.superseded = outcome == kWriteSuperseded;
   (stream.superseded ? counters_.superseded : counters_.writes).Increment();
   if (!stream.superseded) stream.epoch = static_cast<uint64_t>(outcome);

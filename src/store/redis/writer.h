@@ -72,6 +72,10 @@ class Writer {
   [[nodiscard]] bool Register(StreamState& stream) REQUIRES(stream.mutex);
   [[nodiscard]] bool Fresh(base::SteadyTime at, base::SteadyTime now) const;
 
+  [[nodiscard]] static bool Claimed(StreamState& stream);
+  /// Whether the clock of the slot's server is known well enough for a claim, or as well as it
+  /// gets.
+  [[nodiscard]] bool ClockIsSettled(uint16_t slot);
   void MarkDueHeartbeats(base::SteadyTime now);
   void RetryParked(base::SteadyTime now);
   [[nodiscard]] std::vector<StreamPointer> TakeQueue();
