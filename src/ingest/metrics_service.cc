@@ -4,6 +4,7 @@
 #include <grpcpp/support/proto_buffer_reader.h>
 #include <malloc.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -56,24 +57,25 @@ class MetricsService::Stream final : public grpc::ServerReadReactor<grpc::ByteBu
     const size_t open = service_.open_streams_.fetch_add(1, std::memory_order_relaxed) + 1;
     if (open > service_.options_.max_streams) {
       service_.ingest_.metrics().ended_too_many.Increment();
-      Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
-              "too many streams; add replicas or raise the limit of streams"});
+      End({grpc::StatusCode::RESOURCE_EXHAUSTED,
+           "too many streams; add replicas or raise the limit of streams"});
       return;
     }
     if (service_.draining_.load(std::memory_order_relaxed)) {
-      Finish({grpc::StatusCode::UNAVAILABLE, "shutting down"});
+      End({grpc::StatusCode::UNAVAILABLE, "shutting down"});
       return;
     }
     session_ = StreamSession::Open(service_.ingest_, context_.peer());
-    StartRead(&message_);
+    Read();
   }
 
   void OnReadDone(bool ok) override {
+    static_cast<void>(handover_.load(std::memory_order_acquire));
     if (!ok) {
       const base::Result<void> end = session_->End(!context_.IsCancelled());
       const grpc::Slice empty;  // the encoding of an empty StreamMetricsResponse
       response_ = grpc::ByteBuffer(&empty, 1);
-      Finish(end ? grpc::Status::OK : ToGrpc(end.error()));
+      End(end ? grpc::Status::OK : ToGrpc(end.error()));
       return;
     }
     const base::Result<void> taken = Take();
@@ -82,21 +84,31 @@ class MetricsService::Stream final : public grpc::ServerReadReactor<grpc::ByteBu
     if (!taken) {
       Warn(taken.error());
       static_cast<void>(session_->End(false));
-      Finish(ToGrpc(taken.error()));
+      End(ToGrpc(taken.error()));
     } else if (service_.draining_.load(std::memory_order_relaxed)) {
       static_cast<void>(session_->End(true));
-      Finish({grpc::StatusCode::UNAVAILABLE, "shutting down"});
+      End({grpc::StatusCode::UNAVAILABLE, "shutting down"});
     } else {
-      StartRead(&message_);
+      Read();
     }
   }
 
   void OnDone() override {
-    service_.open_streams_.fetch_sub(1, std::memory_order_relaxed);
+    static_cast<void>(handover_.load(std::memory_order_acquire));
+    service_.open_streams_.fetch_sub(1, std::memory_order_release);
     delete this;
   }
 
  private:
+  void Read() {
+    handover_.store(true, std::memory_order_release);
+    StartRead(&message_);
+  }
+  void End(const grpc::Status& status) {
+    handover_.store(true, std::memory_order_release);
+    Finish(status);
+  }
+
   /// Hands the message to the session.
   [[nodiscard]] base::Result<void> Take() {
     Workspace& workspace = ThreadWorkspace();
@@ -137,11 +149,19 @@ class MetricsService::Stream final : public grpc::ServerReadReactor<grpc::ByteBu
   grpc::ByteBuffer& response_;
   std::shared_ptr<StreamSession> session_;  // null if the stream was refused
   grpc::ByteBuffer message_;
+  // gRPC orders the reactions of a stream, in a way that the thread sanitizer cannot see; this way
+  // it can, and it costs no instruction on x86-64 that orders memory.
+  std::atomic<bool> handover_{false};
   size_t message_bytes_ = 0;  // that the last message took, as it came and inflated
 };
 
 MetricsService::MetricsService(MetricsServiceOptions options, Ingest& ingest)
     : options_(options), ingest_(ingest), inflate_budget_(options.max_inflated_bytes) {}
+
+// Goes behind the end of the last stream, which the server waited for.
+MetricsService::~MetricsService() {
+  static_cast<void>(open_streams_.load(std::memory_order_acquire));
+}
 
 grpc::ServerReadReactor<grpc::ByteBuffer>* MetricsService::StreamMetrics(
     grpc::CallbackServerContext* context, grpc::ByteBuffer* response) {

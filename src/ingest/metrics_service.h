@@ -28,6 +28,8 @@ class MetricsService final
           envoy::service::metrics::v3::MetricsService::Service> {
  public:
   MetricsService(MetricsServiceOptions options, Ingest& ingest);
+  /// The server must be gone.
+  ~MetricsService() override;
 
   grpc::ServerReadReactor<grpc::ByteBuffer>* StreamMetrics(grpc::CallbackServerContext* context,
                                                            grpc::ByteBuffer* response) override;
