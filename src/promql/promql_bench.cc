@@ -37,7 +37,7 @@ void Fill(series::SeriesStore& store, int64_t now_ms) {
   }
 }
 
-void BM_SeedQuery(benchmark::State& state) {
+void SeedQuery(benchmark::State& state) {
   const base::SystemClock clock;
   series::SeriesStore store({}, clock);
   const int64_t now_ms = NowMs(clock);
@@ -50,15 +50,15 @@ void BM_SeedQuery(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * kSeries * kSamples);
 }
-BENCHMARK(BM_SeedQuery)->Unit(benchmark::kMicrosecond);
+BENCHMARK(SeedQuery)->Unit(benchmark::kMicrosecond);
 
-void BM_ParseSeedQuery(benchmark::State& state) {
+void ParseSeedQuery(benchmark::State& state) {
   for (auto _ : state) {
     auto expr = Parse(kQuery);
     benchmark::DoNotOptimize(expr);
   }
 }
-BENCHMARK(BM_ParseSeedQuery)->Unit(benchmark::kMicrosecond);
+BENCHMARK(ParseSeedQuery)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace activescale::promql

@@ -12,7 +12,7 @@ namespace activescale::series {
 namespace {
 
 /// Appends one flush after the other of `state.range(0)` series, as sources do: by labels.
-void BM_Append(benchmark::State& state) {
+void Append(benchmark::State& state) {
   const base::SystemClock clock;
   SeriesStore store({.max_bytes = size_t{1} << 30}, clock);
   store.Keep({*Matcher::Make(Matcher::Op::kEqual, "__name__", "inbound_active_requests")},
@@ -38,10 +38,10 @@ void BM_Append(benchmark::State& state) {
   state.counters["bytes_a_sample_with_index"] =
       static_cast<double>(store.stats().bytes) / static_cast<double>(stored);
 }
-BENCHMARK(BM_Append)->Arg(100)->Arg(10'000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(Append)->Arg(100)->Arg(10'000)->Unit(benchmark::kMicrosecond);
 
 /// What nobody asked for, which is most of what an Envoy sends.
-void BM_NotWanted(benchmark::State& state) {
+void NotWanted(benchmark::State& state) {
   const base::SystemClock clock;
   SeriesStore store({}, clock);
   store.Keep({*Matcher::Make(Matcher::Op::kEqual, "__name__", "inbound_active_requests")},
@@ -49,7 +49,7 @@ void BM_NotWanted(benchmark::State& state) {
   const metric::Labels labels({{"__name__", "other"}, {"pod", "checkout-7d9f8b6c5-1"}});
   for (auto _ : state) benchmark::DoNotOptimize(store.Append(labels, {1, 1}));
 }
-BENCHMARK(BM_NotWanted);
+BENCHMARK(NotWanted);
 
 }  // namespace
 }  // namespace activescale::series
