@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// unknownFlushes are held back for a moment, because they do not yet show whether this Envoy
+// splits flushes; they are not measured.
+const unknownFlushes = 4
+
 // measureLatency returns the time from the last byte of a flush written to its value in an answer,
 // for one poller that asks for one pod without a pause.
 func measureLatency(ctx context.Context, o *options) (result, error) {
@@ -24,12 +28,15 @@ func measureLatency(ctx context.Context, o *options) (result, error) {
 	}
 	defer poller.close()
 	var visible, requests []time.Duration
-	for value := 1001; value <= 1000+o.samples; value++ {
+	for value := 1001 - unknownFlushes; value <= 1000+o.samples; value++ {
 		// A random pause keeps flushes and requests from falling into step.
 		time.Sleep(5*time.Millisecond + rand.N(15*time.Millisecond))
 		took, polls, err := pushUntilVisible(pods[0], poller, value)
 		if err != nil {
 			return nil, err
+		}
+		if value <= 1000 {
+			continue
 		}
 		visible = append(visible, took)
 		requests = append(requests, polls...)

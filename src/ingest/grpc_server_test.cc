@@ -237,11 +237,22 @@ TEST_F(GrpcServerTest, DrainedStreamEndsAfterItsNextMessageIsStored) {
   ASSERT_TRUE(stream.Write(Push("web-0", 1)));
   EXPECT_TRUE(EventuallyInbound("web-0", "1"));
   service_->Drain();
-  stream.Write(EnvoyMessage().At(1).Gauge(kInbound, 2).Bytes());
+  stream.Write(EnvoyMessage().Gauge(kInbound, 2).Bytes());  // without a time: a whole flush
   EXPECT_EQ(stream.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(Inbound("web-0"), "2");
   RawStream late(channel);
   EXPECT_EQ(late.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(GrpcServerTest, DrainedStreamPublishesNoPartOfAFlush) {
+  Start();
+  RawStream stream(Connect());
+  ASSERT_TRUE(stream.Write(Push("web-0", 5)));
+  EXPECT_TRUE(EventuallyInbound("web-0", "5"));
+  service_->Drain();
+  stream.Write(EnvoyMessage().At(5000).Gauge(kInbound, 2).Bytes());
+  EXPECT_EQ(stream.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(Inbound("web-0"), "5");
 }
 
 TEST_F(GrpcServerTest, ShutdownEndsOpenStreams) {

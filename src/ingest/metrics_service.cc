@@ -86,7 +86,8 @@ class MetricsService::Stream final : public grpc::ServerReadReactor<grpc::ByteBu
       static_cast<void>(session_->End(false));
       End(ToGrpc(taken.error()));
     } else if (service_.draining_.load(std::memory_order_relaxed)) {
-      static_cast<void>(session_->End(true));
+      // Not closed by the sender: what is held back now may be a part of a flush.
+      static_cast<void>(session_->End(false));
       End({grpc::StatusCode::UNAVAILABLE, "shutting down"});
     } else {
       Read();
