@@ -104,6 +104,7 @@ Server::Server(const Config& config, const base::Clock& clock,
       pods_(config.ttl * kPodGraceTtls, clock),
       ingest_(IngestOptions(config, cluster_.get()), store_, cluster_ ? nullptr : &pods_, clock,
               registry_),
+      signals_(config, clock, registry_),
       custom_metrics_(cluster_ ? static_cast<const kube::PodIndex&>(cluster_->pods()) : pods_,
                       store_, clock, registry_),
       request_metrics_(registry_),
@@ -265,6 +266,7 @@ void Server::StartThreads() {
     redis_->Start();
     redis_thread_ = std::make_unique<Thread>("redis", [this] { redis_loop_.Run(); });
   }
+  signals_.Start();
   https_thread_ = std::make_unique<Thread>("https", [this] { https_loop_.Run(); });
   health_thread_ = std::make_unique<Thread>("health", [this] { health_loop_.Run(); });
   if (!cluster_) return;
@@ -340,6 +342,7 @@ void Server::StopThreads() {
   housekeeping_ = {};
   // First: the reviews that it ends answer requests on the loops below.
   if (cluster_) cluster_->Stop();
+  signals_.Stop();
   if (redis_) redis_loop_.Stop();
   redis_thread_.reset();
   health_loop_.Stop();

@@ -10,6 +10,7 @@
 
 #include "app/cluster.h"
 #include "app/config.h"
+#include "app/signal_plane.h"
 #include "app/summary_log.h"
 #include "app/thread.h"
 #include "base/clock.h"
@@ -82,6 +83,7 @@ class Server {
   store::SampleStore& store_;
   kube::EnvoyPodIndex pods_;  // used when standalone
   ingest::Ingest ingest_;
+  SignalPlane signals_;
   metricsapi::CustomMetrics custom_metrics_;
   metricsapi::RequestMetrics request_metrics_;
   metricsapi::HealthHandler health_;

@@ -1,0 +1,32 @@
+#include "app/signal_plane.h"
+
+namespace activescale::app {
+namespace {
+
+constexpr std::chrono::seconds kMaintenanceInterval{5};
+
+/// An HPA or KEDA waits for a few seconds, and asks again.
+promql::EngineOptions EngineOptions() {
+  promql::EngineOptions options;
+  options.timeout = std::chrono::seconds(2);
+  return options;
+}
+
+}  // namespace
+
+SignalPlane::SignalPlane(const Config& /*config*/, const base::Clock& clock,
+                         telemetry::Registry& /*registry*/)
+    : series_({}, clock), evaluator_(EngineOptions(), series_, nullptr, clock) {}
+
+void SignalPlane::Start() {
+  maintenance_ = loop_.Every(kMaintenanceInterval, [this] { series_.Maintain(); });
+  thread_ = std::make_unique<Thread>("signals", [this] { loop_.Run(); });
+}
+
+void SignalPlane::Stop() {
+  maintenance_ = {};
+  loop_.Stop();
+  thread_.reset();
+}
+
+}  // namespace activescale::app

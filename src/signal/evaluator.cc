@@ -1,0 +1,70 @@
+#include "signal/evaluator.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace activescale::signal {
+namespace {
+
+/// The series of a scope, as long as the telemetry behind them is sound.
+class ScopedSource final : public series::SeriesSource {
+ public:
+  ScopedSource(series::SeriesSource& series, const Telemetry* telemetry,
+               std::optional<series::Matcher> condition)
+      : series_(series), telemetry_(telemetry), condition_(std::move(condition)) {}
+
+  base::Result<series::Selection> Select(const series::Matchers& matchers, int64_t min_ms,
+                                         int64_t max_ms) override {
+    if (!condition_) return Checked(matchers, min_ms, max_ms);
+    series::Matchers all = matchers;
+    all.push_back(*condition_);
+    return Checked(all, min_ms, max_ms);
+  }
+
+ private:
+  /// Selects first: that also begins the recording, so that there is something when it is sound.
+  base::Result<series::Selection> Checked(const series::Matchers& matchers, int64_t min_ms,
+                                          int64_t max_ms) {
+    auto selection = series_.Select(matchers, min_ms, max_ms);
+    if (!selection || telemetry_ == nullptr) return selection;
+    if (auto sound = telemetry_->Check(matchers); !sound) {
+      return std::unexpected(std::move(sound.error()));
+    }
+    return selection;
+  }
+
+  series::SeriesSource& series_;
+  const Telemetry* const telemetry_;
+  const std::optional<series::Matcher> condition_;
+};
+
+}  // namespace
+
+base::Result<promql::QueryResult> Evaluator::Evaluate(const promql::Expr& expr,
+                                                      const promql::EvaluationTime& time,
+                                                      const Scope& scope) const {
+  std::optional<series::Matcher> condition;
+  if (!scope.ns.empty()) {
+    auto made = series::Matcher::Make(series::Matcher::Op::kEqual, "namespace", scope.ns);
+    if (!made) return std::unexpected(std::move(made.error()));
+    condition = *std::move(made);
+  }
+  ScopedSource source(series_, telemetry_, std::move(condition));
+  auto result = promql::Engine(options_, source, clock_).Evaluate(expr, time);
+  if (result && !result->whole && scope.partial_window == PartialWindow::kMissing) {
+    return base::Fail(base::Code::kNotFound,
+                      "the window has not been observed whole yet: its recording began after it "
+                      "did; ask again when the range has passed, or allow a partial window");
+  }
+  return result;
+}
+
+base::Result<promql::QueryResult> Evaluator::EvaluateNow(const promql::Expr& expr,
+                                                         const Scope& scope) const {
+  const auto now =
+      std::chrono::duration_cast<std::chrono::milliseconds>(clock_.WallNow().time_since_epoch());
+  return Evaluate(expr, promql::EvaluationTime::At(now.count()), scope);
+}
+
+}  // namespace activescale::signal
