@@ -1,5 +1,7 @@
 """Runs clang-tidy over the own .cc files of a build folder, one a core.
 
+    tools/tidy.py BUILD [FILE...]      all of them, or only the files named
+
 Tests are left out: they are compiled with all warnings as errors, and would double the time. A
 file that passed is not checked again until it, an own header it sees, the configuration, the
 compile command or clang-tidy changes: the digests of passed files are kept in .cache/tidy.
@@ -44,12 +46,13 @@ def own_headers(path: Path, include_dirs: list[Path], seen: set[Path]) -> set[Pa
 
 def digest(source: Path, command: str, fixed: bytes) -> str:
     h = hashlib.sha256(fixed)
-    h.update(command.encode())
+    h.update(command.replace(str(ROOT), "").encode())
     dirs = [
         Path(d) for d in re.findall(r"-(?:I|isystem )(\S+)", command) if d.startswith(str(ROOT))
     ]
     for path in [source, *sorted(own_headers(source, dirs, set()))]:
-        h.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
+        name = str(path.relative_to(ROOT)).encode()
+        h.update(name + b"\0" + path.read_bytes() + b"\0")
     return h.hexdigest()
 
 
@@ -67,7 +70,7 @@ def check(source: Path, build: Path, mark: Path) -> tuple[Path, float, str]:
     return source, time.monotonic() - start, run.stdout + run.stderr
 
 
-def main(build: Path) -> int:
+def main(build: Path, only: set[Path]) -> int:
     CACHE.mkdir(parents=True, exist_ok=True)
     version = subprocess.run([CLANG_TIDY, "--version"], capture_output=True, check=True).stdout
     fixed = version + (ROOT / ".clang-tidy").read_bytes() + " ".join(EXTRA_ARGS).encode()
@@ -77,6 +80,8 @@ def main(build: Path) -> int:
         if not str(source).startswith(tuple(str(ROOT / f) for f in FOLDERS)):
             continue
         if source.stem.endswith("_test") or "testing" in source.parts:
+            continue
+        if only and source not in only:
             continue
         mark = CACHE / digest(source, entry["command"], fixed)
         if mark.exists():
@@ -98,4 +103,5 @@ def main(build: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]).resolve()))
+    build, *only = (Path(argument).resolve() for argument in sys.argv[1:])
+    sys.exit(main(build, set(only)))

@@ -94,6 +94,7 @@ Server::Server(const Config& config, const base::Clock& clock,
                std::optional<ClusterAccesses> accesses)
     : config_(config),
       clock_(clock),
+      process_metrics_(registry_, ACTIVESCALE_VERSION),
       cluster_(accesses ? std::make_unique<Cluster>(*std::move(accesses), config, clock, registry_)
                         : nullptr),
       memory_(config.redis.address.empty()

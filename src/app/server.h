@@ -28,6 +28,7 @@
 #include "store/embedded_store.h"
 #include "store/redis/redis_store.h"
 #include "telemetry/health.h"
+#include "telemetry/process_metrics.h"
 #include "telemetry/registry.h"
 
 namespace activescale::ingest {
@@ -73,6 +74,7 @@ class Server {
   const Config config_;
   const base::Clock& clock_;
   telemetry::Registry registry_;
+  telemetry::ProcessMetrics process_metrics_;
   telemetry::HealthChecks checks_;
   std::atomic<bool> shutting_down_ = false;
 

@@ -105,6 +105,7 @@ TEST_F(GrpcServerTest, PushedValueIsInTheStore) {
   RawStream stream(Connect());
   ASSERT_TRUE(stream.Write(Push("web-0", 3)));
   EXPECT_TRUE(EventuallyInbound("web-0", "3"));
+  EXPECT_EQ(metrics_.bytes.Value(), Push("web-0", 3).size());
   ASSERT_TRUE(stream.Write(EnvoyMessage().Gauge(kInbound, 4).Bytes()));
   EXPECT_TRUE(EventuallyInbound("web-0", "4"));
   stream.CloseWrites();

@@ -61,6 +61,10 @@ void SkewGauge::Tick(base::SteadyTime now) {
 IngestMetrics::IngestMetrics(telemetry::Registry& registry)
     : messages(registry.AddCounter("activescale_ingest_messages_total",
                                    "StreamMetrics messages received.")),
+      bytes(registry.AddCounter("activescale_ingest_bytes_total",
+                                "Bytes of the messages received, compressed ones as they came.")),
+      kept_families(registry.AddCounter("activescale_ingest_kept_families_total",
+                                        "Metric families that were taken as one of ours.")),
       stored_metrics(registry.AddCounter("activescale_ingest_stored_metrics_total",
                                          "Values of metrics that the store took.")),
       dropped_by_names(registry.AddCounter(
@@ -75,6 +79,11 @@ IngestMetrics::IngestMetrics(telemetry::Registry& registry)
                   &PeerChecked(registry, "not_synced")},
       value_out_of_range(RefusedValue(registry, "out_of_range")),
       value_not_gauge(RefusedValue(registry, "not_a_gauge")),
+      push_to_stored(registry.AddHistogram(
+          "activescale_ingest_push_to_stored_seconds",
+          "From the last message of a flush to its hand-over to the store, of whole flushes that "
+          "the store took.",
+          {0.00001, 0.0001, 0.001, 0.01, 0.05, 0.1, 0.5})),
       superseded(FlushNotStored(registry, "superseded")),
       store_full(FlushNotStored(registry, "store_full")),
       ended_malformed(EndedStream(registry, "malformed")),

@@ -34,8 +34,11 @@ class SkewGauge {
 struct IngestMetrics {
   explicit IngestMetrics(telemetry::Registry& registry);
 
-  /// StreamMetrics messages received.
+  /// StreamMetrics messages received, and their bytes as they came.
   telemetry::Counter& messages;
+  telemetry::Counter& bytes;
+  /// Families that were taken as a metric of ours.
+  telemetry::Counter& kept_families;
   /// Values of metrics that the store took.
   telemetry::Counter& stored_metrics;
   /// Families that are no metric of ours, those included that were never decoded.
@@ -54,6 +57,10 @@ struct IngestMetrics {
   // Samples refused, by reason.
   telemetry::Counter& value_out_of_range;
   telemetry::Counter& value_not_gauge;
+
+  /// From the last message of a flush to its hand-over to the store, in seconds: one observation
+  /// for each whole flush that the store took.
+  telemetry::Histogram& push_to_stored;
 
   // Flushes that the store did not take, by reason.
   telemetry::Counter& superseded;

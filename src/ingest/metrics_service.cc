@@ -115,6 +115,7 @@ class MetricsService::Stream final : public grpc::ServerReadReactor<grpc::ByteBu
     Workspace& workspace = ThreadWorkspace();
     ListSlices(message_, workspace.slices);
     message_bytes_ = message_.Length();
+    service_.ingest_.metrics().bytes.Increment(static_cast<double>(message_bytes_));
     if (message_bytes_ > service_.options_.max_message_bytes) return TooLarge(message_bytes_);
     if (IsGzip(workspace.slices)) return TakeCompressed(workspace);
     return session_->OnMessage(workspace.scanner, workspace.slices);

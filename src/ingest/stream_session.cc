@@ -181,6 +181,7 @@ void StreamSession::RefuseNode(telemetry::Counter& reason, base::Error error) {
 store::Flush StreamSession::SumOf(const ScannedMessage& message) {
   store::Flush sum;
   uint32_t dropped = message.skipped_families;
+  uint32_t kept = 0;
   for (const std::string_view name : message.skipped_names) {
     VLOG(kDebug, "skipping metric name={} pod={}/{}", name, pod_.ns, pod_.name);
   }
@@ -192,11 +193,15 @@ store::Flush StreamSession::SumOf(const ScannedMessage& message) {
       matched = true;
       AddSample(*kind, sample, sum);
     }
-    if (matched) continue;
+    if (matched) {
+      ++kept;
+      continue;
+    }
     ++dropped;
     VLOG(kDebug, "skipping metric name={} pod={}/{}", family.name, pod_.ns, pod_.name);
   }
   ingest_.metrics_.dropped_by_names.Increment(dropped);
+  ingest_.metrics_.kept_families.Increment(kept);
   return sum;
 }
 
@@ -263,6 +268,8 @@ void StreamSession::Publish(const FlushAggregator::Publication& publication) {
          value->ToString());
   }
   ingest_.metrics_.stored_metrics.Increment(stored);
+  const std::chrono::duration<double> took = ingest_.clock_.Now() - publication.received;
+  ingest_.metrics_.push_to_stored.Observe(took.count());
 }
 
 std::optional<base::SteadyTime> StreamSession::OnDue(base::SteadyTime now) {

@@ -77,6 +77,16 @@ class StreamSessionTest : public testing::Test {
 };
 
 // Case E1: the message of the Go program's documentation.
+TEST_F(StreamSessionTest, TimeFromPushToStoreIsCountedForEachWholeFlush) {
+  const auto stream = Open();
+  ASSERT_TRUE(Send(*stream, EnvoyMessage("shop", "web-0").Gauge(kInbound, 3)));
+  ASSERT_TRUE(Send(*stream, EnvoyMessage().At(5000).Gauge(kInbound, 4)));
+  Pass(milliseconds(60));  // the second one is held back: its Envoy may split flushes
+  const auto histogram = metrics_.push_to_stored.Collect().histogram;
+  EXPECT_EQ(histogram.sample_count, 2);
+  EXPECT_DOUBLE_EQ(histogram.sample_sum, 0.06);
+}
+
 TEST_F(StreamSessionTest, DocumentedMessageGivesItsThreeMetrics) {
   const auto stream = Open();
   ASSERT_TRUE(
@@ -88,6 +98,7 @@ TEST_F(StreamSessionTest, DocumentedMessageGivesItsThreeMetrics) {
                         .Gauge("cluster.xds-grpc;.circuit_breakers.default.cx_pool_open", 1)));
   EXPECT_EQ(Say("my-ns", "my-pod"), "3 4 12");
   EXPECT_EQ(metrics_.dropped_by_names.Value(), 1);
+  EXPECT_EQ(metrics_.kept_families.Value(), 3);
   EXPECT_EQ(metrics_.stored_metrics.Value(), 3);
   EXPECT_EQ(metrics_.messages.Value(), 1);
   EXPECT_EQ(metrics_.DroppedByIds(), 0);
