@@ -5,7 +5,6 @@
 
 #include <random>
 #include <utility>
-#include <vector>
 
 #include "app/settings.h"
 #include "base/log.h"
@@ -136,10 +135,10 @@ void Cluster::AddChecks(telemetry::HealthChecks& checks) {
   }
 }
 
-bool Cluster::LowerNamedReplicaIsReady() const {
-  if (!replicas_) return false;
-  const auto ready = replicas_->ReadyPods();
-  return ready && !ready->empty() && ready->front() < config_.pod_name;
+std::optional<std::vector<std::string>> Cluster::ReadyReplicas() const {
+  if (!replicas_) return std::vector<std::string>();
+  auto ready = replicas_->ReadyPods();
+  return ready ? std::optional(*std::move(ready)) : std::nullopt;
 }
 
 telemetry::CheckResult Cluster::CheckReplicas() {

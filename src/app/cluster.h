@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/config.h"
 #include "app/thread.h"
@@ -56,9 +57,9 @@ class Cluster {
   [[nodiscard]] metricsapi::AccessControl& access() { return access_; }
   void AddChecks(telemetry::HealthChecks& checks);
 
-  /// Whether a ready replica of ours has a lower name than this one. Only one replica of several
-  /// that ask at a time gets a no.
-  [[nodiscard]] bool LowerNamedReplicaIsReady() const;
+  /// Names, in order, of the replicas that our Service shows as ready; none if nobody told us which
+  /// Service is ours. Nothing while it is not read yet.
+  [[nodiscard]] std::optional<std::vector<std::string>> ReadyReplicas() const;
 
  private:
   [[nodiscard]] kube::WatchGroup::Context WatchContext();

@@ -115,6 +115,8 @@ TEST_F(LoadConfigTest, EachKindOfValueIsChecked) {
       "--bind-address=1.2.3",
       "--insecure-no-auth=yes",
       "--absent-family=drop",
+      "--redis-context={a}",
+      "--redis-context=a}",
       "--config=/no/such/file",
       "--config=/",
   };
@@ -131,6 +133,7 @@ TEST_F(LoadConfigTest, EachKindOfValueIsChecked) {
       "--grpc-max-recv-msg-size=64Mi",
       "--log-metrics-summary-interval=0",
       "--absent-family=zero",
+      "--redis-context=shop:eu/1",
       "--outbound-stat-prefixes=",
   };
   for (const char* flag : good) EXPECT_THAT(Load({flag}).faults, IsEmpty()) << flag;

@@ -101,6 +101,10 @@ Server::Server(const Config& config, const base::Clock& clock,
                   ? std::make_unique<store::EmbeddedStore>(StoreOptions(config), clock, registry_)
                   : nullptr),
       redis_(MakeRedisStore(config, redis_loop_, clock, registry_)),
+      last_replica_(config.pod_name),
+      degraded_(registry_.AddGauge("activescale_store_degraded",
+                                   "1 while this replica is ready although its store is away, so "
+                                   "that the Service does not empty.")),
       store_(memory_ ? static_cast<store::SampleStore&>(*memory_) : *redis_),
       pods_(config.ttl * kPodGraceTtls, clock),
       ingest_(IngestOptions(config, cluster_.get()), store_, cluster_ ? nullptr : &pods_, clock,
@@ -155,13 +159,26 @@ void Server::AddChecks() {
 telemetry::CheckResult Server::CheckStore() {
   if (memory_) return {true, fmt::format("embedded, {} pods", memory_->pod_count())};
   telemetry::CheckResult result = redis_->Check();
-  if (result.ok || config_.store_outage == StoreOutage::kFail) return result;
-  // A fault that all replicas share must not empty the Service: then the APIService is unavailable
-  // and the deletion of every namespace in the cluster hangs.
-  const bool stays = config_.store_outage == StoreOutage::kServe ||
-                     (cluster_ && !cluster_->LowerNamedReplicaIsReady());
+  const bool stays = !result.ok && StaysWithoutStore();
+  if (result.ok) last_replica_.OnStoreReady();
+  degraded_.Set(stays ? 1 : 0);
   if (!stays) return result;
   return {true, "degraded: discovery is served, reads are 503; " + result.reason};
+}
+
+// A fault that all replicas share must not empty the Service: then the APIService is unavailable
+// and the deletion of every namespace in the cluster hangs.
+bool Server::StaysWithoutStore() {
+  switch (config_.store_outage) {
+    case StoreOutage::kFail:
+      return false;
+    case StoreOutage::kServe:
+      return true;
+    case StoreOutage::kLast:
+      break;
+  }
+  // With Redis there is a cluster: the settings are refused otherwise.
+  return last_replica_.Stays(cluster_->ReadyReplicas(), clock_.Now());
 }
 
 void Server::FlushStore() {

@@ -10,6 +10,7 @@
 
 #include "app/cluster.h"
 #include "app/config.h"
+#include "app/last_replica.h"
 #include "app/signal_plane.h"
 #include "app/summary_log.h"
 #include "app/thread.h"
@@ -62,6 +63,7 @@ class Server {
   base::Result<void> OpenHealth();
   void AddChecks();
   [[nodiscard]] telemetry::CheckResult CheckStore();
+  [[nodiscard]] bool StaysWithoutStore();
   void FlushStore();
   void StartThreads();
   void StopThreads();
@@ -82,6 +84,8 @@ class Server {
   std::unique_ptr<store::EmbeddedStore> memory_;  // exactly one of the two
   net::IoLoop redis_loop_;
   std::unique_ptr<store::RedisStore> redis_;
+  LastReplica last_replica_;
+  telemetry::Gauge& degraded_;
   store::SampleStore& store_;
   kube::EnvoyPodIndex pods_;  // used when standalone
   ingest::Ingest ingest_;

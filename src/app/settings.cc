@@ -162,6 +162,15 @@ Assign Redis(bool redis::Settings::* member) {
   };
 }
 
+Assigned AssignRedisContext(Config& config, std::string_view text) {
+  // A key's slot in a Cluster is that of the text between its first braces, which are ours.
+  if (text.find_first_of("{}") != std::string_view::npos) {
+    return Wrong(text, "a prefix without { and }, which would change the Cluster slot of our keys");
+  }
+  config.redis_context = text;
+  return {};
+}
+
 Assigned AssignPeerCheck(Config& config, std::string_view text) {
   if (text != "off" && text != "count" && text != "enforce") {
     return Wrong(text, "off, count or enforce");
@@ -251,8 +260,8 @@ std::vector<Setting> RedisSettings() {
        "with "
        "redis-sentinel-master. Empty: the state is in memory.",
        Redis(&S::address)},
-      {kStore, "redis-context", "REDIS_CONTEXT", "text", "activescale", "Prefix of all keys.",
-       Text(&Config::redis_context)},
+      {kStore, "redis-context", "REDIS_CONTEXT", "text", "activescale",
+       "Prefix of all keys, without { and }.", AssignRedisContext},
       {kStore, "redis-cluster", "REDIS_CLUSTER", Setting::kSwitch, "false",
        "The address is a node of a Cluster.", Redis(&S::cluster)},
       {kStore, "redis-username", "REDIS_USERNAME", "text", "", "ACL user.", Redis(&S::user)},
@@ -282,8 +291,8 @@ std::vector<Setting> RedisSettings() {
        "File with the password at the Sentinels.", Redis(&S::sentinel_password_file)},
       {kStore, "readiness-on-store-outage", "ACTIVESCALE_READINESS_ON_STORE_OUTAGE",
        "last|fail|serve", "last",
-       "Whether a replica that cannot reach the shared store is ready: last: only where no other "
-       "one of a lower name is, so that the APIService never empties; fail: no; serve: yes.",
+       "Whether a replica that cannot reach the shared store is ready: last: only if no other one "
+       "is, so that the APIService stays available; fail: no; serve: yes.",
        AssignStoreOutage},
   };
 }
