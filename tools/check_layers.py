@@ -24,7 +24,7 @@ MODULES: dict[str, set[str]] = {
     "promql": {"base", "metric", "series"},
     "ingest": {"base", "metric", "telemetry", "net", "store", "series", "kube"},
     "source": {"base", "metric", "telemetry", "net", "kube", "series"},
-    "signal": {"base", "metric", "telemetry", "store", "series", "promql"},
+    "signal": {"base", "metric", "telemetry", "kube", "store", "series", "promql"},
     "sim": {"base", "metric", "hpa", "promql", "net"},
     "metricsapi": {"base", "metric", "telemetry", "net", "store", "kube", "signal"},
     "keda": {"base", "metric", "telemetry", "signal"},

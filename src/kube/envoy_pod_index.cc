@@ -108,4 +108,24 @@ base::Result<std::vector<WorkloadPod>> EnvoyPodIndex::PodsOf(std::string_view ns
   return found;
 }
 
+base::Result<std::vector<IndexedPod>> EnvoyPodIndex::List() const {
+  std::vector<IndexedPod> pods;
+  base::MutexLock lock(mutex_);
+  for (const auto& [ns, entries] : namespaces_) {
+    ForEachKnown(ns, [&](const std::string& name, const Entry& entry) {
+      pods.push_back({.key = {ns, name}, .workload = entry.description.workload_name});
+    });
+  }
+  return pods;
+}
+
+std::optional<std::string> EnvoyPodIndex::WorkloadOf(metric::PodKeyView pod) const {
+  base::MutexLock lock(mutex_);
+  const auto pods = namespaces_.find(pod.ns);
+  if (pods == namespaces_.end()) return std::nullopt;
+  const auto entry = pods->second.find(pod.name);
+  if (entry == pods->second.end()) return std::nullopt;
+  return entry->second->description.workload_name;
+}
+
 }  // namespace activescale::kube

@@ -54,6 +54,9 @@ class EnvoyPodIndex final : public PodIndex {
   [[nodiscard]] base::Result<std::vector<WorkloadPod>> PodsOf(
       std::string_view ns, const WorkloadRef& workload) const override;
 
+  [[nodiscard]] base::Result<std::vector<IndexedPod>> List() const override;
+  [[nodiscard]] std::optional<std::string> WorkloadOf(metric::PodKeyView pod) const override;
+
  private:
   struct Entry;
   using Pods = std::map<std::string, std::shared_ptr<Entry>, std::less<>>;

@@ -28,6 +28,15 @@ struct WorkloadPod {
   bool starting = false;
 };
 
+/// A pod and the name of what it belongs to.
+struct IndexedPod {
+  metric::PodKey key;
+  /// Of the Deployment, StatefulSet, DaemonSet, Job, ...; the pod's own name if nothing controls
+  /// it;
+  /// "" where that is not known.
+  std::string workload;
+};
+
 /// Which pods a selector or a workload means. It is the authority on what exists; the store knows
 /// only what was pushed. Threads: any; answers come from memory.
 class PodIndex {
@@ -46,6 +55,13 @@ class PodIndex {
   /// kUnavailable as Select (also while the objects that lead to it are first read).
   [[nodiscard]] virtual base::Result<std::vector<WorkloadPod>> PodsOf(
       std::string_view ns, const WorkloadRef& workload) const = 0;
+
+  /// All pods, in order of namespace and name. Errors: as Select.
+  [[nodiscard]] virtual base::Result<std::vector<IndexedPod>> List() const = 0;
+
+  /// The workload of one pod, as List has it; nothing if there is no such pod, or it is not known
+  /// yet.
+  [[nodiscard]] virtual std::optional<std::string> WorkloadOf(metric::PodKeyView pod) const = 0;
 };
 
 }  // namespace activescale::kube

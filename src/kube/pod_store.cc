@@ -184,6 +184,26 @@ const PodStore::Record* PodStore::Find(metric::PodKeyView pod) const {
   return it == ns->pods.end() ? nullptr : &it->second;
 }
 
+void PodStore::ForEach(const std::function<void(std::string_view ns, const Record&)>& visit) const {
+  for (const auto& [name, ns] : namespaces_) {
+    for (const auto& [pod, record] : ns.pods) visit(name, record);
+  }
+}
+
+std::string_view PodStore::WorkloadOf(const Record& record) {
+  if (record.owner_ == nullptr) return record.name;
+  std::string_view owner = record.owner_->owner->name;
+  if (record.owner_->owner->kind != "ReplicaSet") return owner;
+  for (const Record::Posting* posting : record.labels_) {
+    if (!posting->key->ends_with("pod-template-hash")) continue;  // Argo Rollouts has its own
+    const std::string_view hash = *posting->value;
+    if (owner.size() <= hash.size() + 1 || !owner.ends_with(hash)) continue;
+    const size_t dash = owner.size() - hash.size() - 1;
+    if (owner[dash] == '-') return owner.substr(0, dash);
+  }
+  return owner;
+}
+
 bool PodStore::Holds(const Record& record, const metric::Requirement& requirement) {
   using Op = metric::Requirement::Op;
   const auto it = std::ranges::find_if(record.labels_, [&](const Record::Posting* posting) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -51,6 +52,12 @@ class PodStore {
   [[nodiscard]] Records OwnedBy(std::string_view ns, std::string_view resource,
                                 std::string_view name, bool* known) const;
   [[nodiscard]] const Record* Find(metric::PodKeyView pod) const;
+  /// In order of namespace and name.
+  void ForEach(const std::function<void(std::string_view ns, const Record&)>& visit) const;
+  /// The name of what the pod belongs to: of its controller, of a ReplicaSet's Deployment (the
+  /// ReplicaSet is named after it and the pod template's hash, which is a label of the pod), or its
+  /// own. Valid as Select. Source: kubernetes/kubernetes:pkg/controller/deployment/sync.go.
+  [[nodiscard]] static std::string_view WorkloadOf(const Record& record);
   [[nodiscard]] size_t size() const { return size_; }
 
  private:

@@ -145,6 +145,31 @@ TEST_F(PodStoreTest, OwnersAreFoundByTheirResource) {
   EXPECT_THAT(store_.OwnedBy("b", "statefulsets.apps", "web", &known), IsEmpty());
 }
 
+TEST_F(PodStoreTest, TheWorkloadIsTheControllerOrTheDeploymentThatNamedItsReplicaSet) {
+  struct Case {
+    std::string pod;
+    std::vector<metric::Labels::Entry> labels;
+    OwnerRef owner;
+    std::string want;
+  };
+  const Case cases[] = {
+      {"a", {{"pod-template-hash", "5d7f"}}, {"web-5d7f", "apps", "ReplicaSet"}, "web"},
+      {"b", {{"rollouts-pod-template-hash", "9c"}}, {"api-9c", "apps", "ReplicaSet"}, "api"},
+      {"c", {{"pod-template-hash", "5d7f"}}, {"web5d7f", "apps", "ReplicaSet"}, "web5d7f"},
+      {"d", {}, {"bare-set", "apps", "ReplicaSet"}, "bare-set"},
+      {"e", {{"pod-template-hash", "0"}}, {"db-0", "apps", "StatefulSet"}, "db-0"},
+      {"f", {}, {}, "f"},
+  };
+  for (const Case& c : cases) Add(MakePod("ns", c.pod, c.labels, c.owner));
+  size_t seen = 0;
+  store_.ForEach([&](std::string_view ns, const PodStore::Record& record) {
+    EXPECT_EQ(ns, "ns");
+    EXPECT_EQ(record.name, cases[seen].pod);
+    EXPECT_EQ(PodStore::WorkloadOf(record), cases[seen++].want);
+  });
+  EXPECT_EQ(seen, std::size(cases));
+}
+
 TEST_F(PodStoreTest, ManyRandomChangesLeaveTheSameAsAScan) {
   std::mt19937 random(7);
   std::map<std::string, Pod> model;

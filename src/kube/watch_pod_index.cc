@@ -202,6 +202,31 @@ base::Result<std::vector<WorkloadPod>> WatchPodIndex::PodsOfOwner(
   return Answer(ns, records);
 }
 
+base::Result<std::vector<IndexedPod>> WatchPodIndex::List() const {
+  const std::vector<std::string> all = {""};
+  for (const std::string& ns : options_.namespaces.empty() ? all : options_.namespaces) {
+    if (auto known = pods_group_.CheckNamespace(ns); !known) {
+      return std::unexpected(std::move(known.error()));
+    }
+  }
+  std::vector<IndexedPod> pods;
+  MutexLock lock(mutex_);
+  pods.reserve(pods_.size());
+  pods_.ForEach([&](std::string_view ns, const PodStore::Record& record) {
+    if (!Counts(record)) return;
+    pods.push_back({.key = {std::string(ns), std::string(record.name)},
+                    .workload = std::string(PodStore::WorkloadOf(record))});
+  });
+  return pods;
+}
+
+std::optional<std::string> WatchPodIndex::WorkloadOf(metric::PodKeyView pod) const {
+  MutexLock lock(mutex_);
+  const PodStore::Record* record = pods_.Find(pod);
+  if (record == nullptr || !Counts(*record)) return std::nullopt;
+  return std::string(PodStore::WorkloadOf(*record));
+}
+
 base::Result<std::vector<PodInfo>> WatchPodIndex::Describe(std::string_view ns,
                                                            const metric::Selector& selector) const {
   if (auto known = pods_group_.CheckNamespace(ns); !known) {

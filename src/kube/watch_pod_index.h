@@ -51,6 +51,8 @@ class WatchPodIndex final : public PodIndex {
   [[nodiscard]] base::Result<bool> Contains(metric::PodKeyView pod) const override;
   [[nodiscard]] base::Result<std::vector<WorkloadPod>> PodsOf(
       std::string_view ns, const WorkloadRef& workload) const override;
+  [[nodiscard]] base::Result<std::vector<IndexedPod>> List() const override;
+  [[nodiscard]] std::optional<std::string> WorkloadOf(metric::PodKeyView pod) const override;
 
   /// Pods that match, terminating ones too, in order of name. Errors: as Select.
   [[nodiscard]] base::Result<std::vector<PodInfo>> Describe(std::string_view ns,

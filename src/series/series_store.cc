@@ -68,7 +68,14 @@ Lease& SeriesStore::Renew(const Matchers& matchers, int64_t window_ms, int64_t n
               .used_ms = now_ms,
               .kept = false};
   lease.since_ms = CoveredSince(lease, now_ms);
-  return leases_.Insert(std::move(lease));
+  Lease& inserted = leases_.Insert(std::move(lease));
+  NoteSelectors();
+  return inserted;
+}
+
+void SeriesStore::NoteSelectors() {
+  const uint64_t version = leases_.size() == 0 ? 0 : ++selectors_changes_;
+  selectors_version_.store(version, std::memory_order_relaxed);
 }
 
 void SeriesStore::Keep(const Matchers& matchers, std::chrono::milliseconds retention) {
@@ -134,6 +141,7 @@ base::Result<Selection> SeriesStore::Select(const Matchers& matchers, int64_t mi
 bool SeriesStore::DropOldestLease() {
   if (!leases_.EraseOldest()) return false;
   ++stats_.leases_dropped_for_memory;
+  NoteSelectors();
   return true;
 }
 
@@ -176,9 +184,11 @@ void SeriesStore::Sweep(int64_t now_ms) {
 void SeriesStore::Maintain() {
   const base::MutexLock lock(mutex_);
   const int64_t now_ms = NowMs();
-  stats_.leases_expired += leases_.EraseIf([&](const Lease& lease) {
+  const size_t expired = leases_.EraseIf([&](const Lease& lease) {
     return !lease.kept && now_ms - lease.used_ms > options_.lease.count();
   });
+  stats_.leases_expired += expired;
+  if (expired > 0) NoteSelectors();
   Sweep(now_ms);
 }
 

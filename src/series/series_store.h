@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +55,14 @@ class SeriesStore final : public SeriesSource {
   /// Records what `matchers` select from now on, at least the last `retention` of it.
   void Keep(const Matchers& matchers, std::chrono::milliseconds retention) EXCLUDES(mutex_);
 
-  /// Whether a sample of this series would be stored; to skip work that makes samples.
+  /// Another number each time a selector comes or goes; 0 while there is none, so that nothing at
+  /// all is recorded. Takes no lock.
+  [[nodiscard]] uint64_t selectors_version() const {
+    return selectors_version_.load(std::memory_order_relaxed);
+  }
+
+  /// Whether a sample of this series would be stored; to skip work that makes samples. Holds until
+  /// selectors_version changes.
   [[nodiscard]] bool Wants(const metric::Labels& labels) const EXCLUDES(mutex_);
 
   /// A label with the value "" is the same as no label and must not be in `labels`.
@@ -82,6 +90,7 @@ class SeriesStore final : public SeriesSource {
   [[nodiscard]] bool MakeRoom() REQUIRES(mutex_);
   [[nodiscard]] bool DropOldestLease() REQUIRES(mutex_);
   void Sweep(int64_t now_ms) REQUIRES(mutex_);
+  void NoteSelectors() REQUIRES(mutex_);
 
   const SeriesStoreOptions options_;
   const base::Clock& clock_;
@@ -90,6 +99,8 @@ class SeriesStore final : public SeriesSource {
   LeaseTable leases_ GUARDED_BY(mutex_);
   SeriesStoreStats stats_ GUARDED_BY(mutex_);
   int64_t found_full_ms_ GUARDED_BY(mutex_) = kMinTime;
+  uint64_t selectors_changes_ GUARDED_BY(mutex_) = 0;
+  std::atomic<uint64_t> selectors_version_{0};
 };
 
 }  // namespace activescale::series

@@ -66,6 +66,23 @@ TEST_F(SeriesStoreTest, RecordsOnlyWhatSomebodyAskedFor) {
   EXPECT_EQ(Count(store, AppendOutcome::kNotWanted), 2U);
 }
 
+TEST_F(SeriesStoreTest, TheVersionOfTheSelectorsChangesWithThemAndIsZeroWithoutAny) {
+  SeriesStore store({.lease = 1min}, clock_);
+  EXPECT_EQ(store.selectors_version(), 0U);
+  (void)Select(store, Named("a"));
+  const uint64_t first = store.selectors_version();
+  EXPECT_NE(first, 0U);
+  (void)Select(store, Named("a"));
+  EXPECT_EQ(store.selectors_version(), first);
+  (void)Select(store, Named("b"));
+  EXPECT_NE(store.selectors_version(), first);
+  clock_.Advance(2min);
+  store.Maintain();
+  EXPECT_EQ(store.selectors_version(), 0U);
+  (void)Select(store, Named("a"));
+  EXPECT_NE(store.selectors_version(), first);
+}
+
 TEST_F(SeriesStoreTest, RefusesOutOfOrderAndDuplicateSamples) {
   SeriesStore store({}, clock_);
   store.Keep(Named("inflight"), 1h);

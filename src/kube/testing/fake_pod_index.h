@@ -18,6 +18,10 @@ class FakePodIndex final : public PodIndex {
     base::MutexLock lock(mutex_);
     pods_[pod] = metric::Labels(std::move(labels));
   }
+  void SetWorkloadOf(const metric::PodKey& pod, std::string workload) {
+    base::MutexLock lock(mutex_);
+    workload_of_[pod] = std::move(workload);
+  }
   void RemovePod(const metric::PodKey& pod) {
     base::MutexLock lock(mutex_);
     pods_.erase(pod);
@@ -62,9 +66,30 @@ class FakePodIndex final : public PodIndex {
     return found->second;
   }
 
+  base::Result<std::vector<IndexedPod>> List() const override {
+    base::MutexLock lock(mutex_);
+    if (error_) return std::unexpected(*error_);
+    std::vector<IndexedPod> found;
+    for (const auto& [pod, labels] : pods_) found.push_back({pod, Workload(pod)});
+    return found;
+  }
+
+  std::optional<std::string> WorkloadOf(metric::PodKeyView pod) const override {
+    base::MutexLock lock(mutex_);
+    const metric::PodKey key{std::string(pod.ns), std::string(pod.name)};
+    if (error_ || !pods_.contains(key)) return std::nullopt;
+    return Workload(key);
+  }
+
  private:
+  std::string Workload(const metric::PodKey& pod) const REQUIRES(mutex_) {
+    const auto found = workload_of_.find(pod);
+    return found == workload_of_.end() ? "" : found->second;
+  }
+
   mutable base::Mutex mutex_;
   std::map<metric::PodKey, metric::Labels> pods_ GUARDED_BY(mutex_);
+  std::map<metric::PodKey, std::string> workload_of_ GUARDED_BY(mutex_);
   std::map<std::pair<std::string, std::string>, std::vector<WorkloadPod>> workloads_
       GUARDED_BY(mutex_);
   std::optional<base::Error> error_ GUARDED_BY(mutex_);
