@@ -106,12 +106,12 @@ Server::Server(const Config& config, const base::Clock& clock,
                                    "1 while this replica is ready although its store is away, so "
                                    "that the Service does not empty.")),
       store_(memory_ ? static_cast<store::SampleStore&>(*memory_) : *redis_),
-      pods_(config.ttl * kPodGraceTtls, clock),
-      ingest_(IngestOptions(config, cluster_.get()), store_, cluster_ ? nullptr : &pods_, clock,
-              registry_),
-      signals_(config, clock, registry_),
-      custom_metrics_(cluster_ ? static_cast<const kube::PodIndex&>(cluster_->pods()) : pods_,
-                      store_, clock, registry_),
+      envoy_pods_(config.ttl * kPodGraceTtls, clock),
+      pods_(cluster_ ? static_cast<const kube::PodIndex&>(cluster_->pods()) : envoy_pods_),
+      signals_(config, store_, pods_, clock, registry_),
+      ingest_(IngestOptions(config, cluster_.get()), signals_.ingest_store(),
+              cluster_ ? nullptr : &envoy_pods_, clock, registry_),
+      custom_metrics_(pods_, store_, clock, registry_),
       request_metrics_(registry_),
       health_(checks_, registry_),
       api_({.custom_metrics = custom_metrics_,
@@ -312,7 +312,7 @@ void Server::Housekeep() {
     if (memory_) memory_->Expire(now);
     summary_.Tick(now);
   }
-  if (housekeeping_turn_ % kTurnsPerPodExpiry == 0) pods_.Expire(now);
+  if (housekeeping_turn_ % kTurnsPerPodExpiry == 0) envoy_pods_.Expire(now);
   if (housekeeping_turn_ % kTurnsPerCertificatePoll == 0) PollCertificate();
 }
 

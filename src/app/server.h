@@ -87,9 +87,10 @@ class Server {
   LastReplica last_replica_;
   telemetry::Gauge& degraded_;
   store::SampleStore& store_;
-  kube::EnvoyPodIndex pods_;  // used when standalone
-  ingest::Ingest ingest_;
+  kube::EnvoyPodIndex envoy_pods_;  // used when standalone
+  const kube::PodIndex& pods_;
   SignalPlane signals_;
+  ingest::Ingest ingest_;
   metricsapi::CustomMetrics custom_metrics_;
   metricsapi::RequestMetrics request_metrics_;
   metricsapi::HealthHandler health_;
