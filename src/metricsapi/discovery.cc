@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/json_text.h"
 #include "metric/metric_kind.h"
-#include "metricsapi/json_text.h"
 #include "metricsapi/workload_kind.h"
 
 namespace activescale::metricsapi {
@@ -12,7 +12,7 @@ namespace {
 
 std::string Quoted(std::string_view text) {
   std::string out;
-  AppendJsonString(text, out);
+  base::AppendJsonString(text, out);
   return out;
 }
 

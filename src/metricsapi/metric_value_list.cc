@@ -5,7 +5,7 @@
 #include <chrono>
 #include <iterator>
 
-#include "metricsapi/json_text.h"
+#include "base/json_text.h"
 
 namespace activescale::metricsapi {
 
@@ -31,13 +31,13 @@ std::string WriteLabelSelector(const metric::Selector& selector) {
   for (const metric::Requirement& requirement : selector.requirements()) {
     if (out.back() == '}') out += ',';
     out += R"({"key":)";
-    AppendJsonString(requirement.key, out);
+    base::AppendJsonString(requirement.key, out);
     fmt::format_to(std::back_inserter(out), R"(,"operator":"{}")", OperatorName(requirement.op));
     if (!requirement.values.empty()) {
       out += R"(,"values":[)";
       for (const std::string& value : requirement.values) {
         if (out.back() != '[') out += ',';
-        AppendJsonString(value, out);
+        base::AppendJsonString(value, out);
       }
       out += ']';
     }
@@ -52,12 +52,12 @@ std::string WriteIdentity(CustomMetricsVersion version, std::string_view metric_
   std::string out;
   if (version == CustomMetricsVersion::kV1Beta2) {
     out = R"(},"metric":{"name":)";
-    AppendJsonString(metric_name, out);
+    base::AppendJsonString(metric_name, out);
     if (!selector.empty()) out += R"(,"selector":)" + WriteLabelSelector(selector);
     out += '}';
   } else {
     out = R"(},"metricName":)";
-    AppendJsonString(metric_name, out);
+    base::AppendJsonString(metric_name, out);
   }
   return out + R"(,"timestamp":")";
 }
@@ -70,13 +70,13 @@ std::string WriteEnd(CustomMetricsVersion version, const metric::Selector& selec
 
 void AppendObject(const DescribedObject& object, std::string& out) {
   out += R"({"describedObject":{"kind":)";
-  AppendJsonString(object.kind, out);
+  base::AppendJsonString(object.kind, out);
   out += R"(,"namespace":)";
-  AppendJsonString(object.ns, out);
+  base::AppendJsonString(object.ns, out);
   out += R"(,"name":)";
-  AppendJsonString(object.name, out);
+  base::AppendJsonString(object.name, out);
   out += R"(,"apiVersion":)";
-  AppendJsonString(object.api_version, out);
+  base::AppendJsonString(object.api_version, out);
 }
 
 /// Remembers its last answer: the values of one list are mostly of one or two seconds.

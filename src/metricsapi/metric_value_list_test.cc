@@ -6,7 +6,7 @@
 
 #include <boost/json.hpp>
 
-#include "metricsapi/json_text.h"
+#include "base/json_text.h"
 #include "metricsapi/status.h"
 
 namespace activescale::metricsapi {
@@ -96,11 +96,11 @@ TEST(JsonTextTest, EveryByteSequenceBecomesValidJson) {
       text += static_cast<char>(random % 3 == 0 ? random >> 4 : 0x80 | (random >> 4));
     }
     std::string json;
-    AppendJsonString(text, json);
+    base::AppendJsonString(text, json);
     boost::system::error_code error;
     const auto value = boost::json::parse(json, error);
     ASSERT_FALSE(error) << json << ": " << error.message();
-    if (IsUtf8(text)) {
+    if (base::IsUtf8(text)) {
       EXPECT_EQ(value.as_string(), text);
     }
   }
@@ -108,7 +108,7 @@ TEST(JsonTextTest, EveryByteSequenceBecomesValidJson) {
 
 TEST(JsonTextTest, EscapesWhatJsonAsksFor) {
   std::string json;
-  AppendJsonString("a\"b\\c\n\t\x01\x7f \xC3\xA9 \xF0\x9F\x98\x80 \xff", json);
+  base::AppendJsonString("a\"b\\c\n\t\x01\x7f \xC3\xA9 \xF0\x9F\x98\x80 \xff", json);
   EXPECT_EQ(json, "\"a\\\"b\\\\c\\n\\t\\u0001\\u007f \xC3\xA9 \xF0\x9F\x98\x80 \xEF\xBF\xBD\"");
 }
 

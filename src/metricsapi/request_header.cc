@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "metricsapi/request_target.h"
+#include "base/percent.h"
 
 namespace activescale::metricsapi {
 
@@ -45,7 +45,7 @@ std::vector<std::string> AllValues(const net::HttpRequest& request,
 std::string ExtraKey(std::string_view text) {
   std::string lower;
   for (const char c : text) lower += Lower(c);
-  auto decoded = PercentDecode(lower);
+  auto decoded = base::PercentDecode(lower);
   return decoded ? *std::move(decoded) : lower;
 }
 

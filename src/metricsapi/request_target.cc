@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "metricsapi/json_text.h"
+#include "base/json_text.h"
+#include "base/percent.h"
 
 namespace activescale::metricsapi {
 
@@ -17,24 +18,17 @@ using base::Result;
 /// Input in a message is cut: it may be as long as a request.
 std::string_view Shown(std::string_view text) { return text.substr(0, 253); }
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 /// Decodes a part of a target into text.
 Result<std::string> Unescape(std::string_view text, bool plus_is_space) {
   std::string spaced(text);
   if (plus_is_space) std::ranges::replace(spaced, '+', ' ');
-  auto decoded = PercentDecode(spaced);
+  auto decoded = base::PercentDecode(spaced);
   if (!decoded) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("\"{}\" has an escape that is not %XX", Shown(text)));
   }
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  if (!IsUtf8(*decoded) || std::ranges::any_of(*decoded, is_control)) {
+  if (!base::IsUtf8(*decoded) || std::ranges::any_of(*decoded, is_control)) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("\"{}\" has control characters or is not UTF-8", Shown(text)));
   }
@@ -87,23 +81,6 @@ Result<void> ParseQuery(std::string_view text, RequestTarget& target) {
 }
 
 }  // namespace
-
-std::optional<std::string> PercentDecode(std::string_view text) {
-  std::string decoded;
-  decoded.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i];
-      continue;
-    }
-    const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
-    if (high < 0 || low < 0) return std::nullopt;
-    decoded += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return decoded;
-}
 
 std::optional<std::string_view> RequestTarget::Parameter(std::string_view name) const {
   const auto found = std::ranges::find(query, name, &decltype(query)::value_type::first);

@@ -28,7 +28,4 @@ struct RequestTarget {
 /// kubernetes/apimachinery:pkg/api/validation/path/name.go.
 [[nodiscard]] base::Result<RequestTarget> ParseTarget(std::string_view target);
 
-/// Decodes %XX; nothing if an escape is broken. `+` stays.
-[[nodiscard]] std::optional<std::string> PercentDecode(std::string_view text);
-
 }  // namespace activescale::metricsapi

@@ -1,6 +1,6 @@
 #include "metricsapi/status.h"
 
-#include "metricsapi/json_text.h"
+#include "base/json_text.h"
 
 namespace activescale::metricsapi {
 
@@ -9,9 +9,9 @@ namespace {
 void AppendMember(std::string_view key, std::string_view value, std::string& out) {
   if (value.empty()) return;
   if (out.back() != '{') out += ',';
-  AppendJsonString(key, out);
+  base::AppendJsonString(key, out);
   out += ':';
-  AppendJsonString(value, out);
+  base::AppendJsonString(value, out);
 }
 
 }  // namespace

@@ -47,6 +47,9 @@ TEST_F(EngineTest, TellsWhetherEveryWindowWasObservedWhole) {
     bool want;
   } cases[] = {
       {"inflight", 0, true},
+      {"unheard_of", 0, false},
+      {"unheard_of or vector(0)", 299'000, false},
+      {"unheard_of", 300'000, true},
       {"max_over_time(inflight[2m])", 119'000, false},
       {"max_over_time(inflight[2m])", 120'000, true},
       {"max_over_time(inflight[2m] offset 1m)", 120'000, false},

@@ -61,15 +61,16 @@ int64_t Evaluator::Reference(const Shift& shift, int64_t time_ms) const {
   return time_ms - shift.offset_ns / kNsPerMs;
 }
 
-Evaluator::SeriesList Evaluator::Select(const VectorSelector& selector, int64_t needed_from_ms,
-                                        int64_t min_ms, int64_t max_ms) {
+series::Selection Evaluator::Select(const VectorSelector& selector, int64_t min_ms,
+                                    int64_t max_ms) {
   auto selection = shared_.source.Select(selector.matchers, min_ms, max_ms);
-  if (!selection) {
-    shared_.Fail(selection.error().code, selection.error().message);
-    return {};
-  }
-  shared_.whole = shared_.whole && selection->observed_since_ms <= needed_from_ms;
-  return std::move(selection->series);
+  if (selection) return *std::move(selection);
+  shared_.Fail(selection.error().code, selection.error().message);
+  return {};
+}
+
+void Evaluator::Need(const series::Selection& selection, int64_t from_ms) {
+  shared_.whole = shared_.whole && selection.observed_since_ms <= from_ms;
 }
 
 /// The newest sample before each step, or its time in seconds with `sample_times`.
@@ -82,7 +83,8 @@ Matrix Evaluator::Instant(const VectorSelector& selector, bool sample_times) {
   const int64_t lookback = shared_.options.lookback.count() - (IsPrometheus2() ? 0 : 1);
   Matrix matrix;
   std::vector<series::Sample> samples;
-  for (const auto& series : Select(selector, first, first - lookback, last)) {
+  const series::Selection selection = Select(selector, first - lookback, last);
+  for (const auto& series : selection.series) {
     samples.clear();
     series->ForEach(first - lookback, last, [&](const series::Sample& s) { samples.push_back(s); });
     std::vector<series::Sample> points;
@@ -99,6 +101,8 @@ Matrix Evaluator::Instant(const VectorSelector& selector, bool sample_times) {
     if (!shared_.Spend(samples.size() + points.size())) return {};
     if (!points.empty()) matrix.push_back({LabelSet(series->shared_labels()), std::move(points)});
   }
+  // That there is nothing is only known of what was recorded all the time.
+  Need(selection, matrix.empty() ? first - lookback : first);
   return matrix;
 }
 

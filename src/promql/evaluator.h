@@ -69,16 +69,16 @@ class Evaluator {
   [[nodiscard]] std::vector<series::Sample> AtEachStep(const std::vector<double>& values) const;
 
  private:
-  using SeriesList = std::vector<std::shared_ptr<const series::Series>>;
-
   // evaluator.cc
   [[nodiscard]] bool failed() const { return shared_.error.has_value(); }
   [[nodiscard]] bool IsPrometheus2() const {
     return shared_.options.dialect == Dialect::kPrometheus2;
   }
   [[nodiscard]] int64_t Reference(const Shift& shift, int64_t time_ms) const;
-  [[nodiscard]] SeriesList Select(const VectorSelector& selector, int64_t needed_from_ms,
-                                  int64_t min_ms, int64_t max_ms);
+  [[nodiscard]] series::Selection Select(const VectorSelector& selector, int64_t min_ms,
+                                         int64_t max_ms);
+  /// Says that the answer is sure only if all since `from_ms` was recorded.
+  void Need(const series::Selection& selection, int64_t from_ms);
   [[nodiscard]] Matrix Instant(const VectorSelector& selector, bool sample_times);
   [[nodiscard]] Matrix Negate(Matrix matrix);
   [[nodiscard]] Matrix Nameless(Matrix matrix);

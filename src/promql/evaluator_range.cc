@@ -85,7 +85,9 @@ Matrix Evaluator::CallOnRange(const Call& call, size_t range_arg) {
     const int64_t last = Reference(shift, steps_.at(steps_.count() - 1));
     WindowWalk walk(function, shared_.options.dialect, selector->range_ns);
     std::vector<series::Sample> samples;
-    for (const auto& series : Select(selector->selector, first, first, last)) {
+    const series::Selection selection = Select(selector->selector, first, last);
+    Need(selection, first);
+    for (const auto& series : selection.series) {
       samples.clear();
       series->ForEach(first, last, [&](const series::Sample& sample) {
         if (!series::IsStaleMarker(sample.value)) samples.push_back(sample);
@@ -145,7 +147,9 @@ Matrix Evaluator::EvaluateRange(const Expr& expr) {
   const int64_t edge = last - selector.range_ns / kNsPerMs;
   const int64_t first = IsPrometheus2() ? edge : edge + 1;
   Matrix matrix;
-  for (const auto& series : Select(selector.selector, edge, first, last)) {
+  const series::Selection selection = Select(selector.selector, first, last);
+  Need(selection, edge);
+  for (const auto& series : selection.series) {
     std::vector<series::Sample> samples;
     series->ForEach(first, last, [&](const series::Sample& sample) {
       if (!series::IsStaleMarker(sample.value)) samples.push_back(sample);

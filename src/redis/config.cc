@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/percent.h"
+
 namespace activescale::redis {
 namespace {
 
@@ -18,23 +20,6 @@ constexpr uint16_t kSentinelPort = 26379;
 
 using Faults = std::vector<std::string>;
 
-std::optional<std::string> PercentDecode(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    unsigned value = 0;
-    if (i + 2 >= text.size()) return std::nullopt;
-    const char* first = text.data() + i + 1;
-    if (std::from_chars(first, first + 2, value, 16).ptr != first + 2) return std::nullopt;
-    out += static_cast<char>(value);
-    i += 2;
-  }
-  return out;
-}
-
 /// Splits a URL's user information off `rest` and into `config`. Never names its text.
 void TakeUserInfo(std::string_view& rest, Config& config, Faults& faults) {
   // The last @ before the path: a password may hold one that is not encoded.
@@ -43,9 +28,9 @@ void TakeUserInfo(std::string_view& rest, Config& config, Faults& faults) {
   const std::string_view info = rest.substr(0, at);
   rest.remove_prefix(at + 1);
   const size_t colon = info.find(':');
-  const auto user = PercentDecode(info.substr(0, colon));
+  const auto user = base::PercentDecode(info.substr(0, colon));
   const auto password =
-      colon == std::string_view::npos ? std::string() : PercentDecode(info.substr(colon + 1));
+      colon == std::string_view::npos ? std::string() : base::PercentDecode(info.substr(colon + 1));
   if (!user || !password) {
     faults.push_back("REDIS_ADDR: a % in user or password must be followed by two hex digits");
     return;

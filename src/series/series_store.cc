@@ -138,6 +138,12 @@ base::Result<Selection> SeriesStore::Select(const Matchers& matchers, int64_t mi
   return selection;
 }
 
+std::vector<std::shared_ptr<const Series>> SeriesStore::Find(const Matchers& matchers) const {
+  const base::MutexLock lock(mutex_);
+  const auto found = matchers.empty() ? index_.All() : index_.Select(matchers);
+  return {found.begin(), found.end()};
+}
+
 bool SeriesStore::DropOldestLease() {
   if (!leases_.EraseOldest()) return false;
   ++stats_.leases_dropped_for_memory;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -76,6 +77,10 @@ class SeriesStore final : public SeriesSource {
   /// what is not recorded yet shows in observed_since_ms.
   [[nodiscard]] base::Result<Selection> Select(const Matchers& matchers, int64_t min_ms,
                                                int64_t max_ms) override EXCLUDES(mutex_);
+
+  /// The series that match, or all for no matchers, without a lease: to look around.
+  [[nodiscard]] std::vector<std::shared_ptr<const Series>> Find(const Matchers& matchers) const
+      EXCLUDES(mutex_);
 
   /// Lets leases expire, forgets samples that no lease's window reaches, and series without any.
   /// To be called every few seconds.

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace activescale::metricsapi {
+namespace activescale::base {
 
 /// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD, so that
 /// no input can make an answer that a client's decoder refuses.
@@ -12,4 +12,4 @@ void AppendJsonString(std::string_view text, std::string& out);
 /// Whether the whole of `text` is well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms).
 [[nodiscard]] bool IsUtf8(std::string_view text);
 
-}  // namespace activescale::metricsapi
+}  // namespace activescale::base

@@ -1,9 +1,9 @@
-#include "metricsapi/json_text.h"
+#include "base/json_text.h"
 
 #include <array>
 #include <cstddef>
 
-namespace activescale::metricsapi {
+namespace activescale::base {
 
 namespace {
 
@@ -99,4 +99,4 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
-}  // namespace activescale::metricsapi
+}  // namespace activescale::base
