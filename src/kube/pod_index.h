@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,15 @@ class PodIndex {
 
   /// Whether the pod exists. Errors: as Select.
   [[nodiscard]] virtual base::Result<bool> Contains(metric::PodKeyView pod) const = 0;
+
+  /// Calls `then` as soon as PodsOf can tell of the workload, or within two seconds that it cannot:
+  /// what leads to some workloads is read from the first question on. On this thread where it can
+  /// tell now, else on one of the index's; not at all if the index stops meanwhile.
+  virtual void Prepare(std::string_view ns, const WorkloadRef& workload,
+                       std::move_only_function<void()> then) const {
+    (void)ns, (void)workload;
+    then();
+  }
 
   /// Pods of a workload, in order of name. Errors: kNotFound if the workload is not known,
   /// kUnavailable as Select (also while the objects that lead to it are first read).

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace activescale::kube {
 
@@ -11,7 +12,8 @@ using std::chrono::seconds;
 
 WatchGroup::WatchGroup(const Context& context, const Resource& resource,
                        const std::vector<std::string>& namespaces, ObjectSink& sink)
-    : clock_(context.clock),
+    : loop_(context.api.http()),
+      clock_(context.clock),
       resource_(resource.name),
       max_silence_(context.max_silence),
       namespaces_(namespaces) {
@@ -77,6 +79,25 @@ base::Result<void> WatchGroup::CheckNamespace(std::string_view ns) const {
                     resource_, duration_cast<seconds>(age).count(), why));
   }
   return {};
+}
+
+void WatchGroup::WhenListed(std::string_view ns, std::chrono::milliseconds time,
+                            std::move_only_function<void()> then) const {
+  const Watcher* watcher = Find(ns);
+  if (watcher == nullptr || watcher->status().synced) return then();
+  loop_.Post([&loop = loop_, watcher, time, then = std::move(then)]() mutable {
+    Await(loop, *watcher, time, std::move(then));
+  });
+}
+
+void WatchGroup::Await(net::HttpClient& loop, const Watcher& watcher,
+                       std::chrono::milliseconds time, std::move_only_function<void()> then) {
+  const WatchStatus status = watcher.status();
+  if (status.synced || !status.last_error.empty() || time.count() <= 0) return then();
+  constexpr std::chrono::milliseconds kLook(10);
+  loop.RunAfter(kLook, [&loop, &watcher, left = time - kLook, then = std::move(then)]() mutable {
+    Await(loop, watcher, left, std::move(then));
+  });
 }
 
 WatchGroup::Summary WatchGroup::Summarize() const {

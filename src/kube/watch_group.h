@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "kube/watcher.h"
+#include "net/http_client.h"
 #include "telemetry/registry.h"
 
 namespace activescale::kube {
@@ -46,6 +47,11 @@ class WatchGroup {
   /// listed yet or out of contact, with the last failure; kNotFound, not one of our namespaces.
   [[nodiscard]] base::Result<void> CheckNamespace(std::string_view ns) const;
 
+  /// Calls `then` once the namespace was listed, or listing it failed, or the time is over: on this
+  /// thread where that is so already, else on the loop's. Dropped when the loop stops.
+  void WhenListed(std::string_view ns, std::chrono::milliseconds time,
+                  std::move_only_function<void()> then) const;
+
   struct Summary {
     bool synced = true;               // all of them
     std::chrono::nanoseconds age{0};  // since the last contact, of the worst
@@ -55,7 +61,10 @@ class WatchGroup {
 
  private:
   [[nodiscard]] const Watcher* Find(std::string_view ns) const;
+  static void Await(net::HttpClient& loop, const Watcher& watcher, std::chrono::milliseconds time,
+                    std::move_only_function<void()> then);
 
+  net::HttpClient& loop_;
   const base::Clock& clock_;
   const std::string resource_;
   const std::chrono::seconds max_silence_;

@@ -17,10 +17,17 @@ using base::MutexLock;
 using std::chrono::duration_cast;
 using std::chrono::seconds;
 
-/// Owners of pods themselves: for these no ReplicaSet needs to be known.
-constexpr std::array<std::string_view, 6> kDirectOwners = {
-    "replicasets.apps", "statefulsets.apps",      "daemonsets.apps",
-    "jobs.batch",       "replicationcontrollers", "nodes"};
+/// How long the first question about a workload waits for what leads to it to be listed.
+constexpr std::chrono::milliseconds kFirstList(2'000);
+
+/// Pods and what owns them itself: for these nothing else needs to be known.
+constexpr std::array<std::string_view, 7> kDirectOwners = {"pods",
+                                                           "replicasets.apps",
+                                                           "statefulsets.apps",
+                                                           "daemonsets.apps",
+                                                           "jobs.batch",
+                                                           "replicationcontrollers",
+                                                           "nodes"};
 
 WatchGroup::Resource Pods() {
   return {.name = "pods",
@@ -30,9 +37,10 @@ WatchGroup::Resource Pods() {
           .mask = PodMask()};
 }
 
-WatchGroup::Resource ReplicaSets() {
-  return {.name = "replicasets",
-          .prefix = "/apis/apps/v1",
+/// Objects of which only the owner matters.
+WatchGroup::Resource Owned(std::string name, std::string prefix) {
+  return {.name = std::move(name),
+          .prefix = std::move(prefix),
           .field_selector = {},
           .metadata_only = true,
           .mask = {"metadata.ownerReferences"}};
@@ -68,15 +76,6 @@ WatchPodIndex::WatchPodIndex(const WatchGroup::Context& context, Options options
             MutexLock lock(mutex_);
             pods_.Remove({ns, name});
           }),
-      replica_set_sink_(
-          [this](const boost::json::object& object) {
-            MutexLock lock(mutex_);
-            replica_sets_.Upsert(NamespaceOf(object), NameOf(object), ParseOwner(object));
-          },
-          [this](std::string_view ns, std::string_view name) {
-            MutexLock lock(mutex_);
-            replica_sets_.Remove(ns, name);
-          }),
       service_sink_(
           [this](const boost::json::object& object) {
             MutexLock lock(mutex_);
@@ -87,14 +86,44 @@ WatchPodIndex::WatchPodIndex(const WatchGroup::Context& context, Options options
             services_.Remove(ns, name);
           }),
       pods_group_(context, Pods(), options_.namespaces, pod_sink_),
-      replica_sets_group_(context, ReplicaSets(), options_.namespaces, replica_set_sink_),
-      services_group_(context, Services(), options_.namespaces, service_sink_) {
+      services_group_(context, Services(), options_.namespaces, service_sink_),
+      replica_sets_(*this, context, Owned("replicasets", "/apis/apps/v1"), "replicasets.apps"),
+      jobs_(*this, context, Owned("jobs", "/apis/batch/v1"), "jobs.batch") {
   auto& pods = context.registry.AddGauge("activescale_kube_pods",
                                          "Pods known from the watch that are not finished");
   context.registry.AddRefresh([this, &pods] {
     MutexLock lock(mutex_);
     pods.Set(static_cast<double>(pods_.size()));
   });
+}
+
+WatchPodIndex::Between::Between(WatchPodIndex& index, const WatchGroup::Context& context,
+                                const WatchGroup::Resource& watched, std::string_view full_name)
+    : resource(full_name),
+      sink(
+          [this, &index](const boost::json::object& object) {
+            MutexLock lock(index.mutex_);
+            owners.Upsert(NamespaceOf(object), NameOf(object), ParseOwner(object));
+          },
+          [this, &index](std::string_view ns, std::string_view name) {
+            MutexLock lock(index.mutex_);
+            owners.Remove(ns, name);
+          }),
+      group(context, watched, index.options_.namespaces, sink) {}
+
+const WatchPodIndex::Between* WatchPodIndex::BetweenOf(std::string_view resource) const {
+  if (std::ranges::find(kDirectOwners, resource) != kDirectOwners.end()) return nullptr;
+  return resource == "cronjobs.batch" ? &jobs_ : &replica_sets_;
+}
+
+void WatchPodIndex::Prepare(std::string_view ns, const WorkloadRef& workload,
+                            std::move_only_function<void()> then) const {
+  const bool is_service = workload.resource == "services";
+  const Between* between = is_service ? nullptr : BetweenOf(workload.resource);
+  if (!is_service && between == nullptr) return then();
+  WatchGroup& group = is_service ? services_group_ : between->group;
+  group.Start();
+  group.WhenListed(ns, kFirstList, std::move(then));
 }
 
 bool WatchPodIndex::Counts(const PodStore::Record& record) const {
@@ -173,22 +202,22 @@ base::Result<std::vector<WorkloadPod>> WatchPodIndex::PodsOfService(std::string_
 
 base::Result<std::vector<WorkloadPod>> WatchPodIndex::PodsOfOwner(
     std::string_view ns, const WorkloadRef& workload) const {
-  const bool direct = std::ranges::find(kDirectOwners, workload.resource) != kDirectOwners.end();
-  if (!direct) {
-    replica_sets_group_.Start();
-    if (auto known = replica_sets_group_.CheckNamespace(ns); !known) {
+  const Between* between = BetweenOf(workload.resource);
+  if (between != nullptr) {
+    between->group.Start();
+    if (auto known = between->group.CheckNamespace(ns); !known) {
       return std::unexpected(std::move(known.error()));
     }
   }
   MutexLock lock(mutex_);
   bool known = false;
   PodStore::Records records = pods_.OwnedBy(ns, workload.resource, workload.name, &known);
-  if (!direct) {
-    const auto sets = replica_sets_.OwnedBy(ns, workload.resource, workload.name);
-    known = known || !sets.empty();
-    for (const std::string_view set : sets) {
+  if (between != nullptr) {
+    const auto owned = between->owners.OwnedBy(ns, workload.resource, workload.name);
+    known = known || !owned.empty();
+    for (const std::string_view name : owned) {
       bool has_pods = false;
-      const auto more = pods_.OwnedBy(ns, "replicasets.apps", set, &has_pods);
+      const auto more = pods_.OwnedBy(ns, between->resource, name, &has_pods);
       records.insert(records.end(), more.begin(), more.end());
     }
     std::ranges::sort(records, {}, &PodStore::Record::name);
@@ -196,7 +225,7 @@ base::Result<std::vector<WorkloadPod>> WatchPodIndex::PodsOfOwner(
   if (!known) {
     return base::Fail(Code::kNotFound,
                       fmt::format("no pod in {} is controlled by {}/{}, itself or through a "
-                                  "ReplicaSet",
+                                  "ReplicaSet or Job",
                                   ns, workload.resource, workload.name));
   }
   return Answer(ns, records);

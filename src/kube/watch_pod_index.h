@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,8 +30,8 @@ struct PodInfo {
 };
 
 /// Pods as the API server has them, by watches. Finished pods are never in it; terminating ones are
-/// left out of answers, but for an option. ReplicaSets and Services are watched from the first
-/// question on that needs them. Threads: any. Destroy it only when the HTTP client's Run has
+/// left out of answers, but for an option. ReplicaSets, Jobs and Services are watched from the
+/// first question on that needs them. Threads: any. Destroy it only when the HTTP client's Run has
 /// returned, and after the registry's last use.
 class WatchPodIndex final : public PodIndex {
  public:
@@ -49,6 +50,8 @@ class WatchPodIndex final : public PodIndex {
       std::string_view ns, const metric::Selector& selector) const override;
   /// True of a terminating pod too: it still serves.
   [[nodiscard]] base::Result<bool> Contains(metric::PodKeyView pod) const override;
+  void Prepare(std::string_view ns, const WorkloadRef& workload,
+               std::move_only_function<void()> then) const override;
   [[nodiscard]] base::Result<std::vector<WorkloadPod>> PodsOf(
       std::string_view ns, const WorkloadRef& workload) const override;
   [[nodiscard]] base::Result<std::vector<IndexedPod>> List() const override;
@@ -67,10 +70,23 @@ class WatchPodIndex final : public PodIndex {
   [[nodiscard]] telemetry::CheckResult Health() const;
 
  private:
+  /// A kind of object that workloads own and that owns pods, watched when one is asked for.
+  struct Between {
+    Between(WatchPodIndex& index, const WatchGroup::Context& context,
+            const WatchGroup::Resource& resource, std::string_view full_name);
+
+    const std::string_view resource;  // with its group
+    OwnerStore owners;                // under the index's mutex
+    FunctionSink sink;
+    mutable WatchGroup group;
+  };
+
   [[nodiscard]] bool Counts(const PodStore::Record& record) const;
   [[nodiscard]] bool Starting(const PodStore::Record& record) const;
   [[nodiscard]] std::vector<WorkloadPod> Answer(std::string_view ns,
                                                 const PodStore::Records& records) const;
+  /// What stands between workloads of this resource and their pods; null: nothing.
+  [[nodiscard]] const Between* BetweenOf(std::string_view resource) const;
   [[nodiscard]] base::Result<std::vector<WorkloadPod>> PodsOfService(std::string_view ns,
                                                                      std::string_view name) const;
   [[nodiscard]] base::Result<std::vector<WorkloadPod>> PodsOfOwner(
@@ -81,15 +97,14 @@ class WatchPodIndex final : public PodIndex {
 
   mutable base::Mutex mutex_;
   PodStore pods_ GUARDED_BY(mutex_);
-  ReplicaSetStore replica_sets_ GUARDED_BY(mutex_);
   ServiceStore services_ GUARDED_BY(mutex_);
 
   FunctionSink pod_sink_;
-  FunctionSink replica_set_sink_;
   FunctionSink service_sink_;
   WatchGroup pods_group_;
-  mutable WatchGroup replica_sets_group_;  // started by the first question
-  mutable WatchGroup services_group_;
+  mutable WatchGroup services_group_;  // started by the first question
+  Between replica_sets_;
+  Between jobs_;
 };
 
 }  // namespace activescale::kube

@@ -6,6 +6,7 @@
 
 #include <future>
 #include <memory>
+#include <utility>
 
 #include "base/testing/fake_clock.h"
 #include "kube/testing/fake_api_server.h"
@@ -165,7 +166,11 @@ TEST_F(WatchPodIndexTest, WorkloadsAreFoundThroughReplicaSetsThatAreWatchedWhenA
   EXPECT_THAT(PodsOf("statefulsets.apps", "db"), ElementsAre("d starting"));
   EXPECT_THAT(server_.Requests("LIST /apis/apps/v1/replicasets"), IsEmpty());
   EXPECT_EQ(index_->PodsOf("ns", {"deployments.apps", "web"}).error().code, Code::kUnavailable);
+  std::promise<base::Result<std::vector<WorkloadPod>>> prepared;
+  index_->Prepare("ns", {"deployments.apps", "web"},
+                  [&] { prepared.set_value(index_->PodsOf("ns", {"deployments.apps", "web"})); });
   asked.set_value();
+  EXPECT_THAT(Names(prepared.get_future().get()), ElementsAre("a starting", "b starting"));
   EXPECT_THAT(PodsOf("deployments.apps", "web"), ElementsAre("a starting", "b starting"));
   EXPECT_THAT(PodsOf("rollouts.argoproj.io", "roll"), ElementsAre("c starting"));
   EXPECT_THAT(PodsOf("pods", "c"), ElementsAre("c starting"));
@@ -175,6 +180,38 @@ TEST_F(WatchPodIndexTest, WorkloadsAreFoundThroughReplicaSetsThatAreWatchedWhenA
   }
   EXPECT_THAT(server_.Requests("LIST /apis/apps/v1/replicasets")[0].FindHeader("Accept"),
               HasSubstr("as=PartialObjectMetadataList"));
+}
+
+TEST_F(WatchPodIndexTest, CronJobsAreFoundThroughTheirJobs) {
+  server_.On("LIST /apis/batch/v1/jobs",
+             Respond(200, ListJson({ObjectJson("ns", "tick-1",
+                                               R"("ownerReferences":[{"apiVersion":"batch/v1",)"
+                                               R"("kind":"CronJob","name":"tick",)"
+                                               R"("controller":true}])")},
+                                   "7")));
+  server_.On("WATCH /apis/batch/v1/jobs", WatchAndHang({}));
+  StartWith({ObjectJson("ns", "a",
+                        R"("ownerReferences":[{"apiVersion":"batch/v1","kind":"Job",)"
+                        R"("name":"tick-1","controller":true}])",
+                        R"("status":{"phase":"Running"})")});
+  EXPECT_THAT(PodsOf("jobs.batch", "tick-1"), ElementsAre("a starting"));
+  EXPECT_THAT(server_.Requests("LIST /apis/batch/v1/jobs"), IsEmpty());
+  EXPECT_THAT(PodsOf("cronjobs.batch", "tick"), ElementsAre("a starting"));
+  EXPECT_THAT(server_.Requests("LIST /apis/apps/v1/replicasets"), IsEmpty());
+}
+
+TEST_F(WatchPodIndexTest, WhatIsKnownOrRefusedIsNotWaitedFor) {
+  server_.On("LIST /api/v1/services", Respond(403, StatusJson(403, "Forbidden", "no Services")));
+  StartWith({PodJson("a", "x", "StatefulSet/db")});
+  bool called = false;
+  for (const WorkloadRef& direct : {WorkloadRef{"statefulsets.apps", "db"}, {"pods", "a"}}) {
+    index_->Prepare("ns", direct, [&] { called = true; });
+    EXPECT_TRUE(std::exchange(called, false)) << direct.resource;
+  }
+  std::promise<base::Result<std::vector<WorkloadPod>>> refused;
+  index_->Prepare("ns", {"services", "web"},
+                  [&] { refused.set_value(index_->PodsOf("ns", {"services", "web"})); });
+  EXPECT_THAT(Names(refused.get_future().get()), ElementsAre(HasSubstr("403: no Services")));
 }
 
 TEST_F(WatchPodIndexTest, ServicesAreFoundByTheirSelector) {

@@ -8,13 +8,13 @@
 
 namespace activescale::kube {
 
-void ReplicaSetStore::Unlink(Namespace& ns, const std::string& name, const OwnerRef& owner) {
+void OwnerStore::Unlink(Namespace& ns, const std::string& name, const OwnerRef& owner) {
   const auto [begin, end] = ns.owned.equal_range(owner);
   const auto it = std::find_if(begin, end, [&](const auto& entry) { return entry.second == name; });
   if (it != end) ns.owned.erase(it);
 }
 
-void ReplicaSetStore::Upsert(std::string_view ns_name, std::string_view name, OwnerRef owner) {
+void OwnerStore::Upsert(std::string_view ns_name, std::string_view name, OwnerRef owner) {
   if (owner.kind.empty()) {
     Remove(ns_name, name);
     return;
@@ -27,7 +27,7 @@ void ReplicaSetStore::Upsert(std::string_view ns_name, std::string_view name, Ow
   it->second = std::move(owner);
 }
 
-void ReplicaSetStore::Remove(std::string_view ns_name, std::string_view name) {
+void OwnerStore::Remove(std::string_view ns_name, std::string_view name) {
   const auto ns = namespaces_.find(ns_name);
   if (ns == namespaces_.end()) return;
   const auto it = ns->second.owners.find(name);
@@ -37,9 +37,9 @@ void ReplicaSetStore::Remove(std::string_view ns_name, std::string_view name) {
   if (ns->second.owners.empty()) namespaces_.erase(ns);
 }
 
-std::vector<std::string_view> ReplicaSetStore::OwnedBy(std::string_view ns_name,
-                                                       std::string_view resource,
-                                                       std::string_view name) const {
+std::vector<std::string_view> OwnerStore::OwnedBy(std::string_view ns_name,
+                                                  std::string_view resource,
+                                                  std::string_view name) const {
   std::vector<std::string_view> names;
   const auto ns = namespaces_.find(ns_name);
   if (ns == namespaces_.end()) return names;

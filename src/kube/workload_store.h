@@ -10,12 +10,13 @@
 
 namespace activescale::kube {
 
-/// Which ReplicaSets belong to what controls them. Threads: the owner guards it.
-class ReplicaSetStore {
+/// Which objects between a workload and its pods (ReplicaSets, Jobs) belong to what controls them.
+/// Threads: the owner guards it.
+class OwnerStore {
  public:
   void Upsert(std::string_view ns, std::string_view name, OwnerRef owner);
   void Remove(std::string_view ns, std::string_view name);
-  /// Names of the ReplicaSets whose controller has that name and is one of `resource`, e.g.
+  /// Names of the objects whose controller has that name and is one of `resource`, e.g.
   /// "deployments.apps"; valid until the next change.
   [[nodiscard]] std::vector<std::string_view> OwnedBy(std::string_view ns,
                                                       std::string_view resource,
@@ -23,7 +24,7 @@ class ReplicaSetStore {
 
  private:
   struct Namespace {
-    std::map<std::string, OwnerRef, std::less<>> owners;  // by ReplicaSet
+    std::map<std::string, OwnerRef, std::less<>> owners;  // by the name of what is owned
     std::multimap<OwnerRef, std::string> owned;
   };
   static void Unlink(Namespace& ns, const std::string& name, const OwnerRef& owner);

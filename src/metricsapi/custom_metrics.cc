@@ -120,7 +120,14 @@ void CustomMetrics::Read(CustomMetricsQuery query, net::HttpResponder respond) {
                     "select pods by labelSelector",
                     metric::MetricName(query.metric), query.metric_selector.ToString())));
   }
-  if (query.resource != "pods") return ReadObject(std::move(query), std::move(respond));
+  if (query.resource != "pods") {
+    const std::string ns = query.ns;
+    const kube::WorkloadRef workload = {query.resource, query.name};
+    return pods_.Prepare(ns, workload,
+                         [this, query = std::move(query), respond = std::move(respond)]() mutable {
+                           ReadObject(std::move(query), std::move(respond));
+                         });
+  }
   if (query.name == "*") {
     auto pods = pods_.Select(query.ns, query.pod_selector);
     if (!pods) return respond(StatusResponse(pods.error(), DetailsOf(query)));

@@ -50,7 +50,7 @@ class CustomMetrics {
   CustomMetrics(const kube::PodIndex& pods, store::SampleStore& samples, const base::Clock& clock,
                 telemetry::Registry& registry);
 
-  /// Threads: any; `respond` runs on the caller's thread or one of the store's.
+  /// Threads: any; `respond` runs on the caller's thread or one of the store's or the index's.
   void Read(CustomMetricsQuery query, net::HttpResponder respond);
 
   /// Values served as 0 until now for want of a sample, for the summary in the log.

@@ -38,4 +38,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
   - apiGroups: [apps]
     resources: [replicasets]
     verbs: [list, watch]
+  - apiGroups: [batch]
+    resources: [jobs]
+    verbs: [list, watch]
 {{- end }}
