@@ -78,6 +78,7 @@ base::Result<SlotMap> SlotMap::Parse(const Reply& reply, const Address& asked) {
     // A node whose address the asked one does not know yet.
     if (range->master.host == "?" || range->master.port == 0) continue;
     const uint16_t index = map.IndexOf(range->master);
+    if (map.masters_.size() > kSlotCount) return Malformed();
     std::fill(map.owners_.begin() + range->first, map.owners_.begin() + range->last + 1, index);
   }
   return map;
