@@ -62,6 +62,10 @@ func measureCPU(ctx context.Context, o *options) (result, error) {
 		return nil, err
 	}
 	last := func(index int) float64 { return float64(1000 + index) }
+	redisBefore, err := useOfRedis(ctx, o.redis)
+	if err != nil {
+		return nil, err
+	}
 	before, err := o.server.cpu()
 	if err != nil {
 		return nil, err
@@ -87,6 +91,10 @@ func measureCPU(ctx context.Context, o *options) (result, error) {
 	if err != nil {
 		return nil, err
 	}
+	redisAfter, err := useOfRedis(ctx, o.redis)
+	if err != nil {
+		return nil, err
+	}
 	if o.https != "" {
 		poller, err := newPoller(o.https, "*")
 		if err != nil {
@@ -98,11 +106,15 @@ func measureCPU(ctx context.Context, o *options) (result, error) {
 		}
 	}
 	sent := float64(each * o.streams)
-	return result{
+	figures := result{
 		"cpu_us_per_message":  microseconds(after-before) / sent,
 		"messages_per_second": sent / elapsed.Seconds(),
 		"messages":            sent,
-	}, nil
+	}
+	if o.redis != "" {
+		redisAfter.since(redisBefore).addTo(figures, sent)
+	}
+	return figures, nil
 }
 
 // measureIdle keeps o.streams streams with one message each in o.interval and returns memory and
@@ -122,6 +134,11 @@ func measureIdle(ctx context.Context, o *options) (result, error) {
 		})
 	}
 	time.Sleep(o.interval + o.duration/2)
+	// Asked of its own context: `ctx` ends with the duration.
+	redisBefore, err := useOfRedis(context.Background(), o.redis)
+	if err != nil {
+		return nil, err
+	}
 	before, err := o.server.cpu()
 	if err != nil {
 		return nil, err
@@ -140,6 +157,10 @@ func measureIdle(ctx context.Context, o *options) (result, error) {
 	if err != nil {
 		return nil, err
 	}
+	redisAfter, err := useOfRedis(context.Background(), o.redis)
+	if err != nil {
+		return nil, err
+	}
 	messages := float64(o.streams) * time.Since(from).Seconds() / o.interval.Seconds()
 	group.Wait()
 	select {
@@ -147,11 +168,15 @@ func measureIdle(ctx context.Context, o *options) (result, error) {
 		return nil, err
 	default:
 	}
-	return result{
+	figures := result{
 		"rss_mib":            mebibytes(quantile(samples, 0.5)),
 		"rss_max_mib":        mebibytes(quantile(samples, 1)),
 		"cpu_us_per_message": microseconds(after-before) / messages,
-	}, nil
+	}
+	if o.redis != "" {
+		redisAfter.since(redisBefore).addTo(figures, messages)
+	}
+	return figures, nil
 }
 
 // runIdlePod sends one message at `first` and one every o.interval later until ctx ends.

@@ -15,6 +15,7 @@ import (
 // options says whom to measure and how much to do; each measurement uses some of them.
 type options struct {
 	grpc, https string // addresses
+	redis       string // address of the Redis behind the server; empty: none
 	server      process
 	replay      *replay
 	streams     int
@@ -38,6 +39,7 @@ func main() {
 	var o options
 	grpcPort := flag.Int("grpc-port", 0, "port of StreamMetrics on loopback")
 	securePort := flag.Int("secure-port", 0, "port of the Custom Metrics API on loopback, 0 for none")
+	redisPort := flag.Int("redis-port", 0, "port of the server's Redis on loopback, 0 for none")
 	pid := flag.Int("pid", 0, "process of the server")
 	path := flag.String("capture", "", "capture to replay")
 	timeout := flag.Duration("timeout", 3*time.Minute, "give up after this time")
@@ -64,6 +66,9 @@ func main() {
 	o.grpc = fmt.Sprintf("127.0.0.1:%d", *grpcPort)
 	if *securePort != 0 {
 		o.https = fmt.Sprintf("127.0.0.1:%d", *securePort)
+	}
+	if *redisPort != 0 {
+		o.redis = fmt.Sprintf("127.0.0.1:%d", *redisPort)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
 	defer cancel()

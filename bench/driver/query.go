@@ -107,9 +107,13 @@ func measureQuery(ctx context.Context, o *options) (result, error) {
 
 	var took []time.Duration
 	var before time.Duration
+	var redisBefore redisUse
 	for i := range o.samples + o.samples/10 {
 		if i == o.samples/10 { // what came before was to warm up
 			if before, err = o.server.cpu(); err != nil {
+				return nil, err
+			}
+			if redisBefore, err = useOfRedis(ctx, o.redis); err != nil {
 				return nil, err
 			}
 			took = took[:0]
@@ -125,6 +129,10 @@ func measureQuery(ctx context.Context, o *options) (result, error) {
 	if err != nil {
 		return nil, err
 	}
+	redisAfter, err := useOfRedis(ctx, o.redis)
+	if err != nil {
+		return nil, err
+	}
 	stop()
 	if err := <-pushed; err != nil {
 		return nil, err
@@ -133,11 +141,18 @@ func measureQuery(ctx context.Context, o *options) (result, error) {
 	if err := poller.waitForValues(o.streams, want); err != nil {
 		return nil, err
 	}
-	return result{
+	requests := float64(len(took))
+	figures := result{
 		"p50_ms":             milliseconds(quantile(took, 0.5)),
 		"p99_ms":             milliseconds(quantile(took, 0.99)),
-		"cpu_us_per_request": microseconds(after-before) / float64(len(took)),
-	}, nil
+		"cpu_us_per_request": microseconds(after-before) / requests,
+	}
+	if o.redis != "" {
+		use := redisAfter.since(redisBefore)
+		figures["redis_commands_per_request"] = use.asked / requests
+		figures["redis_round_trips_per_request"] = use.reads / requests
+	}
+	return figures, nil
 }
 
 // keepPushing flushes each pod once every interval, spread evenly, until ctx ends.

@@ -19,7 +19,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "suites",
         nargs="*",
         metavar="SUITE",
-        help="ingest, query, or one scenario such as ingest.small (default: all)",
+        help="ingest, query, redis, or one scenario such as ingest.small (default: all)",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to FILE")
     parser.add_argument(

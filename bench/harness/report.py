@@ -18,6 +18,9 @@ COMPARED = {
     "ingest.latency": "visible_p50_ms",
     "query.pods100": "p50_ms",
     "query.pods1000": "p50_ms",
+    "redis.ingest": "cpu_us_per_message",
+    "redis.paced": "cpu_us_per_message",
+    "redis.pods100": "p50_ms",
 }
 
 Figures = dict[str, float]
@@ -83,6 +86,11 @@ LIMITS: dict[str, Callable[[Figures], float]] = {
     ),
     f"ingest.latency.{PRODUCT}.visible_p50_ms": lambda _: 1.0,
     f"query.pods100.{PRODUCT}.p50_ms": lambda _: 0.5,
+    "redis.ingest.ratio_reference": lambda _: 1 / 8,
+    # One; how many messages there were is known from the clock only.
+    f"redis.paced.{PRODUCT}.redis_writes_per_message": lambda _: 1.05,
+    "redis.pods100.ratio_reference": lambda _: 1 / 10,
+    f"redis.pods100.{PRODUCT}.p50_ms": lambda _: 1.5,
 }
 
 

@@ -16,6 +16,7 @@ class Scenario:
     capture: str
     arguments: tuple[str, ...]
     needs_api: bool = False
+    shared_pods: int = 0  # pods of which values are kept in a Redis; 0: in memory
 
 
 SCENARIOS = (
@@ -31,6 +32,18 @@ SCENARIOS = (
     Scenario(
         "query.pods1000", "query", "small", ("-streams=1000", "-samples=1000"), needs_api=True
     ),
+    Scenario(
+        "redis.ingest", "cpu", "small",
+        ("-streams=1000", "-messages=40000"), needs_api=True, shared_pods=1000,
+    ),
+    Scenario(
+        "redis.paced", "idle", "small",
+        ("-streams=1000", "-interval=1s", "-duration=20s"), needs_api=True, shared_pods=1000,
+    ),
+    Scenario(
+        "redis.pods100", "query", "small",
+        ("-streams=100", "-samples=1000"), needs_api=True, shared_pods=100,
+    ),
 )  # fmt: skip
 
 # figures[scenario][server] = one dictionary of figures a repeat
@@ -43,16 +56,21 @@ def measure(
     """Measures the servers in turns, so that what disturbs the machine disturbs all of them."""
     runs: Runs = {}
     for scenario in scenarios:
-        able = [name for name in servers if SERVERS[name].has_api or not scenario.needs_api]
+        able = [name for name in servers if can(scenario, name)]
         runs[scenario.name] = {name: [] for name in able}
         for repeat in range(repeats):
             turn = repeat % max(len(able), 1)
             for name in able[turn:] + able[:turn]:
                 build.say(f"{scenario.name}: {name}, {repeat + 1} of {repeats}")
-                with running(name) as server:
+                with running(name, scenario.shared_pods) as server:
                     figures = drive(scenario, name, server, captures[scenario.capture])
                 runs[scenario.name][name].append(figures)
     return runs
+
+
+def can(scenario: Scenario, name: str) -> bool:
+    kind = SERVERS[name]
+    return (kind.has_api or not scenario.needs_api) and (kind.share or not scenario.shared_pods)
 
 
 def drive(scenario: Scenario, name: str, server: Server, capture: Path) -> dict[str, float]:
@@ -60,6 +78,7 @@ def drive(scenario: Scenario, name: str, server: Server, capture: Path) -> dict[
         build.BINARIES / "driver",
         f"-grpc-port={server.grpc_port}",
         f"-secure-port={server.secure_port}",
+        f"-redis-port={server.redis_port}",
         f"-pid={server.pid}",
         f"-capture={capture}",
         *scenario.arguments,

@@ -1,16 +1,16 @@
 """Starts and ends the servers under measurement."""
 
+import contextlib
 import shutil
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import build
+from harness import build, pods
 
 START_SECONDS = 20
 STOP_SECONDS = 15
@@ -33,6 +33,8 @@ class ServerKind:
 
     command: Callable[[Ports, Path], list[str | Path]]
     has_api: bool
+    # What is added to the command to keep values in the Redis at this port; the folder is its own.
+    share: Callable[[int, Path], list[str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,17 @@ class Server:
     pid: int
     grpc_port: int
     secure_port: int  # 0 where the server has no API
+    redis_port: int  # 0 where values are kept in memory
+
+
+def share_through_redis(port: int, folder: Path) -> list[str]:
+    """Several replicas know the pods from kube-apiserver, which pods.py stands for."""
+    return [
+        f"--redis-addr=127.0.0.1:{port}",
+        f"--kubeconfig={folder / 'kubeconfig'}",
+        "--insecure-no-auth",
+        "--ingest-peer-check=off",
+    ]
 
 
 SERVERS = {
@@ -54,6 +67,7 @@ SERVERS = {
             "--shutdown-delay-duration=0s",
         ],
         has_api=True,
+        share=share_through_redis,
     ),
     "reference": ServerKind(
         lambda ports, _: [
@@ -62,6 +76,7 @@ SERVERS = {
             f"-secure-port={ports.secure}",
         ],
         has_api=True,
+        share=lambda port, _: [f"-redis-addr=127.0.0.1:{port}"],
     ),
     "floor": ServerKind(lambda ports, _: [build.FLOOR, str(ports.grpc)], has_api=False),
 }
@@ -79,29 +94,54 @@ def free_ports(count: int) -> list[int]:
             one.close()
 
 
-@contextmanager
-def running(name: str) -> Iterator[Server]:
-    """A fresh process of the server called name, which listens."""
+@contextlib.contextmanager
+def running(name: str, shared_pods: int = 0) -> Iterator[Server]:
+    """A fresh process of the server called name; shared_pods says how many are kept in a Redis."""
     kind = SERVERS[name]
     ports = Ports(*free_ports(3))
-    log = build.BINARIES / f"{name}.log"
-    folder = Path(tempfile.mkdtemp(prefix="activescale-bench-"))
+    with contextlib.ExitStack() as stack:
+        folder = Path(tempfile.mkdtemp(prefix="activescale-bench-"))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        command = kind.command(ports, folder)
+        redis_port = 0
+        if shared_pods:
+            redis_port = stack.enter_context(running_redis(folder))
+            stack.enter_context(pods.serving(folder / "kubeconfig", shared_pods))
+            command += kind.share(redis_port, folder)
+        secure = ports.secure if kind.has_api else 0
+        listening = [port for port in (ports.grpc, secure) if port]
+        process = stack.enter_context(running_process(name, command, listening))
+        yield Server(process.pid, ports.grpc, secure, redis_port)
+        if process.poll() is not None:
+            raise ServerFailure(f"{name} ended during the measurement, see {log_of(name)}")
+
+
+@contextlib.contextmanager
+def running_redis(folder: Path) -> Iterator[int]:
+    """The port of a fresh Redis that keeps nothing on disk."""
+    [port] = free_ports(1)
+    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "",
+               "--dir", str(folder)]  # fmt: skip
+    with running_process("redis", command, [port]):
+        yield port
+
+
+@contextlib.contextmanager
+def running_process(name: str, command: list, ports: list[int]) -> Iterator[subprocess.Popen]:
+    """A process that listens on ports; it is stopped at the end."""
+    log = log_of(name)
+    with log.open("w") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
     try:
-        with log.open("w") as output:
-            process = subprocess.Popen(
-                kind.command(ports, folder), stdout=output, stderr=subprocess.STDOUT
-            )
-        try:
-            secure = ports.secure if kind.has_api else 0
-            for port in filter(None, (ports.grpc, secure)):
-                wait_for_port(port, process, name, log)
-            yield Server(process.pid, ports.grpc, secure)
-            if process.poll() is not None:
-                raise ServerFailure(f"{name} ended during the measurement, see {log}")
-        finally:
-            stop(process)
+        for port in ports:
+            wait_for_port(port, process, name, log)
+        yield process
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        stop(process)
+
+
+def log_of(name: str) -> Path:
+    return build.BINARIES / f"{name}.log"
 
 
 def wait_for_port(port: int, process: subprocess.Popen, name: str, log: Path) -> None:

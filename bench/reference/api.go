@@ -48,14 +48,14 @@ type status struct {
 }
 
 // newAPI answers the pod metrics of the Custom Metrics API from s.
-func newAPI(s *store) http.Handler {
+func newAPI(s backend) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /apis/"+groupVersion+"/namespaces/{namespace}/pods/{name}/{metric}",
 		func(w http.ResponseWriter, r *http.Request) { servePods(s, w, r) })
 	return mux
 }
 
-func servePods(s *store, w http.ResponseWriter, r *http.Request) {
+func servePods(s backend, w http.ResponseWriter, r *http.Request) {
 	metric := r.PathValue("metric")
 	index := slices.Index(kindNames[:], metric)
 	if index < 0 {

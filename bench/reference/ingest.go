@@ -19,7 +19,7 @@ type identity struct {
 // ingest receives StreamMetrics and keeps what matches.
 type ingest struct {
 	metricsv3.UnimplementedMetricsServiceServer
-	store *store
+	store backend
 }
 
 func (i *ingest) StreamMetrics(stream metricsv3.MetricsService_StreamMetricsServer) error {

@@ -31,16 +31,20 @@ func main() {
 	grpcPort := flag.Int("grpc-port", 9000, "port of StreamMetrics, on loopback")
 	securePort := flag.Int("secure-port", 6443, "port of the Custom Metrics API, on loopback")
 	ttl := flag.Duration("ttl", 20*time.Second, "age at which a value expires")
+	redisAddress := flag.String("redis-addr", "", "Redis that keeps the values; empty: memory does")
 	flag.Parse()
-	if err := run(*grpcPort, *securePort, *ttl); err != nil {
+	var values backend = newStore(*ttl)
+	if *redisAddress != "" {
+		values = newSharedStore(*redisAddress, *ttl)
+	}
+	if err := run(*grpcPort, *securePort, values, *ttl); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(grpcPort, securePort int, ttl time.Duration) error {
+func run(grpcPort, securePort int, s backend, ttl time.Duration) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s := newStore(ttl)
 	go sweepEvery(ctx, s, ttl)
 
 	grpcListener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", grpcPort))
@@ -75,7 +79,7 @@ func run(grpcPort, securePort int, ttl time.Duration) error {
 	}
 }
 
-func sweepEvery(ctx context.Context, s *store, interval time.Duration) {
+func sweepEvery(ctx context.Context, s backend, interval time.Duration) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {

@@ -25,7 +25,18 @@ type podValue struct {
 	at    time.Time
 }
 
-// store keeps pods by namespace and name, safe for any goroutine.
+// backend is where values are kept, safe for any goroutine.
+type backend interface {
+	// update counts one message of a pod as its heartbeat and keeps the values it carried.
+	update(id identity, values [kindCount]float64, present [kindCount]bool, now time.Time)
+	// query returns metric k of the pods that match, 0 for those with a fresh heartbeat alone.
+	query(namespace string, k kind, match func(name string, labels map[string]string) bool,
+		now time.Time) []podValue
+	// sweep forgets pods whose heartbeat expired.
+	sweep(now time.Time)
+}
+
+// store keeps pods by namespace and name.
 type store struct {
 	ttl time.Duration
 
@@ -37,7 +48,6 @@ func newStore(ttl time.Duration) *store {
 	return &store{ttl: ttl, namespaces: make(map[string]map[string]*pod)}
 }
 
-// update counts one message of a pod as its heartbeat and keeps the values it carried.
 func (s *store) update(id identity, values [kindCount]float64, present [kindCount]bool,
 	now time.Time) {
 	s.mu.Lock()
@@ -61,7 +71,6 @@ func (s *store) update(id identity, values [kindCount]float64, present [kindCoun
 	}
 }
 
-// query returns metric k of the pods that match, 0 for those with a fresh heartbeat alone.
 func (s *store) query(namespace string, k kind,
 	match func(name string, labels map[string]string) bool, now time.Time) []podValue {
 	s.mu.RLock()
@@ -80,7 +89,6 @@ func (s *store) query(namespace string, k kind,
 	return result
 }
 
-// sweep forgets pods whose heartbeat expired.
 func (s *store) sweep(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

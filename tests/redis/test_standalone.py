@@ -1,6 +1,7 @@
 """One server: outages, restarts, idle timeouts, several replicas, a killed replica."""
 
 import contextlib
+import re
 import time
 
 from tests.lib.process import wait_until
@@ -27,6 +28,35 @@ def test_both_replicas_answer_the_same_for_500_pods(make_server, make_replica):
     answers = [replica.read(pods) for replica in replicas]
     for i, pod in enumerate(pods):
         assert [answer.readings[pod].value for answer in answers] == [i + 1, i + 1]
+
+
+def test_ten_thousand_pods_at_five_seconds_on_two_replicas(make_server, make_replica):
+    """Nothing is dropped, and both replicas answer the same within a flush."""
+    server = make_server().start()
+    replicas = [make_replica(f"replica-{i}", addr=server.address) for i in range(2)]
+    for replica in replicas:
+        wait_until(replica.ready, 5, "ready")
+    pods = [f"shop/web-{i}" for i in range(10_000)]
+    for i, replica in enumerate(replicas):
+        replica.send(*(f"open {p} {pods[p]}" for p in range(i, len(pods), 2)))
+    steps, rounds = 100, 3
+    start = time.monotonic()
+    for turn in range(steps * rounds):
+        flush, step = turn // steps + 1, turn % steps
+        replicas[step % 2].send(*(f"write {p} {flush}" for p in range(step, len(pods), steps)))
+        if flush > 1 and step % 25 == 0:
+            for answer in [replica.read(pods) for replica in replicas]:
+                assert not answer.error and not answer.partial
+                assert {r.value for r in answer.readings.values()} <= {flush - 1, flush}
+        time.sleep(max(0, start + (turn + 1) * 5 / steps - time.monotonic()))
+    for replica in replicas:
+        wait_until(replica.settled, 5, "written", 0.01)
+    for replica in replicas:
+        assert {r.value for r in replica.read(pods).readings.values()} == {rounds}
+        dropped = re.findall(
+            r"^activescale_store_dropped_writes_total\S* (\S+)$", replica.metrics(), re.MULTILINE
+        )
+        assert dropped and not any(float(count) for count in dropped)
 
 
 def test_b8_starts_with_redis_down_and_heals_by_probes_alone(make_server, make_replica):
