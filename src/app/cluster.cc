@@ -12,10 +12,13 @@
 namespace activescale::app {
 namespace {
 
+constexpr std::string_view kExternalApiService = "v1beta1.external.metrics.k8s.io";
+
 // The APIServices that an installation owns.
-const std::vector<std::string>& OurApiServices() {
-  static const std::vector<std::string> names = {"v1beta2.custom.metrics.k8s.io",
-                                                 "v1beta1.custom.metrics.k8s.io"};
+std::vector<std::string> OurApiServices(const Config& config) {
+  std::vector<std::string> names = {"v1beta2.custom.metrics.k8s.io",
+                                    "v1beta1.custom.metrics.k8s.io"};
+  if (config.external_metrics) names.emplace_back(kExternalApiService);
   return names;
 }
 
@@ -104,7 +107,7 @@ void Cluster::Start(std::function<base::Result<void>(const net::TlsPair&)> insta
         kube::ApiServiceCa::Options{.ns = config_.pod_namespace,
                                     .secret = config_.apiservice_ca_secret,
                                     .service = config_.service_name,
-                                    .api_services = OurApiServices()},
+                                    .api_services = OurApiServices(config_)},
         kube::ApiServiceCa::Context{.api = api_,
                                     .registry = registry_,
                                     .clock = clock_,
@@ -112,7 +115,36 @@ void Cluster::Start(std::function<base::Result<void>(const net::TlsPair&)> insta
                                     .install = std::move(install)});
     ca_->Start();
   }
+  if (config_.external_metrics) TellOwnerOfExternalMetrics();
   thread_ = std::make_unique<Thread>("kube", [this] { http_.Run(); });
+}
+
+void Cluster::TellOwnerOfExternalMetrics() {
+  kube::FindApiServiceOwner(
+      api_, kExternalApiService, [this](const base::Result<kube::ApiServiceOwner>& owner) {
+        if (owner) {
+          TellOwner(owner->ns, owner->service);
+        } else if (owner.error().code == base::Code::kNotFound) {
+          LOG_INFO("the APIService {} does not exist yet: nobody serves external metrics",
+                   kExternalApiService);
+        } else {
+          LOG_WARNING("who serves external metrics in this cluster is not known: {}",
+                      owner.error().message);
+        }
+      });
+}
+
+void Cluster::TellOwner(std::string_view ns, std::string_view service) const {
+  if (service == config_.service_name &&
+      (config_.pod_namespace.empty() || ns == config_.pod_namespace)) {
+    LOG_INFO("the APIService {} belongs to our Service {}/{}", kExternalApiService, ns, service);
+    return;
+  }
+  LOG_WARNING(
+      "the APIService {} belongs to the Service {}/{}, not to ours: HPAs read external metrics "
+      "there, not here; a cluster has one owner, so remove that one or leave --external-metrics "
+      "out",
+      kExternalApiService, ns, service);
 }
 
 void Cluster::Stop() {

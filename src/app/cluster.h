@@ -14,6 +14,7 @@
 #include "kube/api_client.h"
 #include "kube/api_reviews.h"
 #include "kube/apiservice_ca.h"
+#include "kube/apiservice_owner.h"
 #include "kube/credentials.h"
 #include "kube/delegated_auth_config_watch.h"
 #include "kube/replica_watch.h"
@@ -64,6 +65,9 @@ class Cluster {
  private:
   [[nodiscard]] kube::WatchGroup::Context WatchContext();
   [[nodiscard]] telemetry::CheckResult CheckReplicas();
+  /// A cluster has one server of external metrics: says in the log which one.
+  void TellOwnerOfExternalMetrics();
+  void TellOwner(std::string_view ns, std::string_view service) const;
 
   const Config config_;
   const base::Clock& clock_;

@@ -25,6 +25,14 @@ enum class StoreOutage : uint8_t {
   kServe,  // always
 };
 
+/// Where a port is that only a setting opens.
+struct ListenAddress {
+  std::string host;  // empty: it is not opened
+  uint16_t port = 0;
+
+  [[nodiscard]] bool given() const { return !host.empty(); }
+};
+
 /// The settings of `activescale serve`, checked. Defaults, names and help: app/settings.cc.
 struct Config {
   // Ingest.
@@ -59,6 +67,11 @@ struct Config {
   std::string tls_cert_file;
   std::string tls_private_key_file;
   bool insecure_no_auth = false;
+
+  // Signals.
+  std::string signals_file;
+  bool external_metrics = false;
+  ListenAddress keda_address;
 
   // Kubernetes.
   PodSource pod_source = PodSource::kAuto;

@@ -112,6 +112,8 @@ Server::Server(const Config& config, const base::Clock& clock,
       ingest_(IngestOptions(config, cluster_.get()), signals_.ingest_store(),
               cluster_ ? nullptr : &envoy_pods_, clock, registry_),
       custom_metrics_(pods_, store_, clock, registry_),
+      external_metrics_([this] { return signals_.catalogue(); }, signals_.reader(),
+                        [this](auto work) { signals_.Post(std::move(work)); }, clock),
       request_metrics_(registry_),
       health_(checks_, registry_),
       api_({.custom_metrics = custom_metrics_,
@@ -119,7 +121,8 @@ Server::Server(const Config& config, const base::Clock& clock,
             .metrics = request_metrics_,
             .clock = clock,
             .access = cluster_ && !config.insecure_no_auth ? &cluster_->access() : nullptr,
-            .version = "v" ACTIVESCALE_VERSION}),
+            .version = "v" ACTIVESCALE_VERSION,
+            .external_metrics = config.external_metrics ? &external_metrics_ : nullptr}),
       summary_(config.log_summary_interval, SummaryEntries(), clock.Now()),
       certificate_reloaded_(ReloadCounter(registry_, "reloaded")),
       certificate_failed_(ReloadCounter(registry_, "failed")),
@@ -138,6 +141,9 @@ base::Result<std::unique_ptr<Server>> Server::Start(const Config& config,
   if (!accesses) return std::unexpected(std::move(accesses.error()));
   std::unique_ptr<Server> server(new Server(config, clock, *std::move(accesses)));
   server->AddChecks();
+  if (auto loaded = server->signals_.Load(); !loaded) {
+    return std::unexpected(std::move(loaded.error()));
+  }
   for (const auto open : {&Server::OpenHealth, &Server::OpenHttps, &Server::OpenGrpc}) {
     if (auto opened = (server.get()->*open)(); !opened) {
       return std::unexpected(std::move(opened.error()));

@@ -21,6 +21,7 @@
 #include "kube/envoy_pod_index.h"
 #include "metricsapi/api_handler.h"
 #include "metricsapi/custom_metrics.h"
+#include "metricsapi/external_metrics.h"
 #include "metricsapi/health_handler.h"
 #include "metricsapi/request_metrics.h"
 #include "net/http_server.h"
@@ -92,6 +93,7 @@ class Server {
   SignalPlane signals_;
   ingest::Ingest ingest_;
   metricsapi::CustomMetrics custom_metrics_;
+  metricsapi::ExternalMetrics external_metrics_;
   metricsapi::RequestMetrics request_metrics_;
   metricsapi::HealthHandler health_;
   metricsapi::ApiHandler api_;

@@ -1,121 +1,19 @@
 #include "app/settings.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <limits>
-#include <optional>
 #include <utility>
 
-#include "base/duration.h"
-#include "metric/quantity.h"
+#include "app/setting_values.h"
+#include "app/signal_settings.h"
 
 namespace activescale::app {
 namespace {
 
 using Assigned = Setting::Assigned;
-using Assign = std::function<Assigned(Config&, std::string_view)>;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
-
-std::unexpected<std::string> Wrong(std::string_view text, std::string_view wanted) {
-  return std::unexpected(fmt::format("\"{}\" is not {}", text, wanted));
-}
-
-std::optional<int64_t> Integer(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-template <typename T>
-Assign Whole(T Config::* member, int64_t least, int64_t most) {
-  return [=](Config& config, std::string_view text) -> Assigned {
-    const auto value = Integer(text);
-    if (!value || *value < least || *value > most) {
-      return Wrong(text, fmt::format("a whole number from {} to {}", least, most));
-    }
-    config.*member = static_cast<T>(*value);
-    return {};
-  };
-}
-
-Assign Port(uint16_t Config::* member) { return Whole(member, 0, 65535); }
-
-Assign Bytes(size_t Config::* member, int64_t least, int64_t most) {
-  return [=](Config& config, std::string_view text) -> Assigned {
-    const auto value = metric::Quantity::Parse(text);
-    const int64_t bytes = value ? value->milli() / 1000 : -1;
-    if (bytes < least || bytes > most) {
-      return Wrong(text, fmt::format("a number of bytes from {} to {}, such as 33554432 or 32Mi",
-                                     least, most));
-    }
-    config.*member = static_cast<size_t>(bytes);
-    return {};
-  };
-}
-
-Assign Duration(nanoseconds Config::* member, nanoseconds least, nanoseconds most) {
-  return [=](Config& config, std::string_view text) -> Assigned {
-    const auto value = base::ParseDuration(text);
-    if (!value) return std::unexpected(value.error().message);
-    if (*value < least || *value > most) {
-      return Wrong(text, fmt::format("a duration from {} to {}", base::FormatDuration(least),
-                                     base::FormatDuration(most)));
-    }
-    config.*member = *value;
-    return {};
-  };
-}
-
-Assign Text(std::string Config::* member) {
-  return [=](Config& config, std::string_view text) -> Assigned {
-    config.*member = text;
-    return {};
-  };
-}
-
-bool IsAddress(const std::string& text) {
-  std::array<unsigned char, sizeof(in6_addr)> parsed;
-  return inet_pton(AF_INET, text.c_str(), parsed.data()) == 1 ||
-         inet_pton(AF_INET6, text.c_str(), parsed.data()) == 1;
-}
-
-Assign Address(std::string Config::* member) {
-  return [=](Config& config, std::string_view text) -> Assigned {
-    const std::string address(text);
-    if (!address.empty() && !IsAddress(address)) {
-      return Wrong(text, "an IP address such as 127.0.0.1, 0.0.0.0 or ::");
-    }
-    config.*member = address;
-    return {};
-  };
-}
-
-Assign Switch(bool Config::* member) {
-  return [=](Config& config, std::string_view text) -> Assigned {
-    if (text != "true" && text != "false") return Wrong(text, "true or false");
-    config.*member = text == "true";
-    return {};
-  };
-}
-
-Assign List(std::vector<std::string> Config::* member) {
-  return [=](Config& config, std::string_view text) -> Assigned {
-    std::vector<std::string> items;
-    while (!text.empty()) {
-      const size_t comma = std::min(text.find(','), text.size());
-      if (comma > 0) items.emplace_back(text.substr(0, comma));
-      text.remove_prefix(std::min(comma + 1, text.size()));
-    }
-    config.*member = std::move(items);
-    return {};
-  };
-}
 
 Assigned AssignAbsentFamily(Config& config, std::string_view text) {
   if (text != "keep" && text != "zero") return Wrong(text, "keep or zero");
@@ -390,19 +288,6 @@ std::vector<Setting> OtherSettings() {
   };
 }
 
-bool IsLoopback(std::string_view address) {
-  return address.starts_with("127.") || address == "::1";
-}
-
-void CheckPair(std::string_view one_name, const std::string& one, std::string_view other_name,
-               const std::string& other, std::vector<std::string>& faults) {
-  if (one.empty() == other.empty()) return;
-  const auto [given, missing] =
-      one.empty() ? std::pair(other_name, one_name) : std::pair(one_name, other_name);
-  faults.push_back(
-      fmt::format("{} is given without {}: a certificate and its key go together", given, missing));
-}
-
 }  // namespace
 
 std::span<const Setting> Settings() {
@@ -410,6 +295,7 @@ std::span<const Setting> Settings() {
     std::vector<Setting> all = IngestSettings();
     std::ranges::move(OtherSettings(), std::back_inserter(all));
     std::ranges::move(RedisSettings(), std::back_inserter(all));
+    std::ranges::move(SignalSettings(), std::back_inserter(all));
     std::ranges::move(KubernetesSettings(), std::back_inserter(all));
     return all;
   }();
@@ -469,9 +355,12 @@ std::vector<std::string> CrossFaults(const Config& config) {
         "manage-apiservice-ca needs a cluster and pod-namespace (POD_NAMESPACE by the downward "
         "API): the CA is kept in a Secret there");
   }
-  const std::pair<std::string_view, uint16_t> ports[] = {{"grpc-port", config.grpc_port},
-                                                         {"secure-port", config.secure_port},
-                                                         {"health-port", config.health_port}};
+  std::ranges::move(SignalFaults(config), std::back_inserter(faults));
+  const std::pair<std::string_view, uint16_t> ports[] = {
+      {"grpc-port", config.grpc_port},
+      {"secure-port", config.secure_port},
+      {"health-port", config.health_port},
+      {"the port of keda-address", config.keda_address.port}};
   for (size_t i = 0; i < std::size(ports); ++i) {
     for (size_t j = i + 1; j < std::size(ports); ++j) {
       if (ports[i].second == 0 || ports[i].second != ports[j].second) continue;

@@ -35,13 +35,23 @@ struct ApiHandler::Call {
 
 ApiHandler::ApiHandler(Parts parts)
     : parts_(std::move(parts)),
-      group_(CustomMetricsGroup()),
-      group_list_(WriteGroupList({group_})),
-      group_text_(WriteGroup(group_)),
-      version_text_(WriteVersion(parts_.version)) {
-  for (const std::string& version : group_.versions) {
-    resource_lists_.push_back(WriteResourceList(group_, version));
+      custom_group_(CustomMetricsGroup()),
+      version_text_(WriteVersion(parts_.version)) {}
+
+std::vector<ApiGroup> ApiHandler::Groups() const {
+  std::vector<ApiGroup> groups = {custom_group_};
+  if (parts_.external_metrics != nullptr) groups.push_back(parts_.external_metrics->Group());
+  return groups;
+}
+
+bool ApiHandler::IsRead(const RequestTarget& target) const {
+  const std::vector<std::string>& segments = target.segments;
+  if (segments.size() <= 3 || segments[0] != "apis") return false;
+  if (segments[1] == kExternalMetricsGroup) {
+    return parts_.external_metrics != nullptr && segments[2] == "v1beta1";
   }
+  return segments[1] == custom_group_.name &&
+         std::ranges::find(custom_group_.versions, segments[2]) != custom_group_.versions.end();
 }
 
 void ApiHandler::Handle(net::HttpRequest request, net::HttpResponder respond) {
@@ -76,8 +86,7 @@ void ApiHandler::Route(std::unique_ptr<Call> call) {
   if (segments.size() == 1 && std::ranges::find(kHealth, segments[0]) != kHealth.end()) {
     return parts_.health.Handle(std::move(call->request), std::move(call->respond));
   }
-  const bool read = segments.size() > 3 && segments[0] == "apis" && segments[1] == group_.name &&
-                    std::ranges::find(group_.versions, segments[2]) != group_.versions.end();
+  const bool read = IsRead(call->target);
   auto discovery = read ? std::nullopt : AnswerDiscovery(call->target);
   if (!read && !discovery) return call->respond(NotFound(call->target.path));
   if (call->request.method != "GET") {
@@ -87,24 +96,34 @@ void ApiHandler::Route(std::unique_ptr<Call> call) {
     return call->respond(std::move(refused));
   }
   if (discovery) return call->respond(*std::move(discovery));
+  if (segments[1] == kExternalMetricsGroup) return ReadExternal(std::move(call));
   auto query = ParseCustomMetricsQuery(call->target);
   if (!query) {
     const RequestInfo& about = call->info;
-    return call->respond(StatusResponse(query.error(), {group_.name, about.resource, about.name}));
+    return call->respond(StatusResponse(query.error(), {about.group, about.resource, about.name}));
   }
   parts_.custom_metrics.Read(*std::move(query), std::move(call->respond));
+}
+
+void ApiHandler::ReadExternal(std::unique_ptr<Call> call) const {
+  auto query = ParseExternalMetricsQuery(call->target);
+  if (query) return parts_.external_metrics->Read(*std::move(query), std::move(call->respond));
+  const RequestInfo& about = call->info;
+  call->respond(StatusResponse(query.error(), {about.group, about.resource, about.name}));
 }
 
 std::optional<net::HttpResponse> ApiHandler::AnswerDiscovery(const RequestTarget& target) const {
   const std::vector<std::string>& segments = target.segments;
   if (segments.size() == 1 && segments[0] == "version") return Json(version_text_);
   if (segments.empty() || segments[0] != "apis") return std::nullopt;
-  if (segments.size() == 1) return Json(group_list_);
-  if (segments[1] != group_.name) return std::nullopt;
-  if (segments.size() == 2) return Json(group_text_);
-  const auto version = std::ranges::find(group_.versions, segments[2]);
-  if (segments.size() > 3 || version == group_.versions.end()) return std::nullopt;
-  return Json(resource_lists_[static_cast<size_t>(version - group_.versions.begin())]);
+  const std::vector<ApiGroup> groups = Groups();
+  if (segments.size() == 1) return Json(WriteGroupList(groups));
+  const auto group = std::ranges::find(groups, segments[1], &ApiGroup::name);
+  if (group == groups.end()) return std::nullopt;
+  if (segments.size() == 2) return Json(WriteGroup(*group));
+  const auto version = std::ranges::find(group->versions, segments[2]);
+  if (segments.size() > 3 || version == group->versions.end()) return std::nullopt;
+  return Json(WriteResourceList(*group, *version));
 }
 
 }  // namespace activescale::metricsapi
