@@ -66,6 +66,7 @@ def readers(cluster):
 
 @pytest.mark.short
 def test_who_may_read(cluster, adapter, readers, tmp_path):
+    """Case C16."""
     plane, port = cluster.plane, adapter.https_port
     stranger = certs.Authority("stranger", tmp_path)
     token = plane.token("default", "default")
@@ -99,6 +100,10 @@ def test_who_may_read(cluster, adapter, readers, tmp_path):
     for name, ((status, body), _) in asked.items():
         if status != 200:
             assert (body["kind"], body["status"]) == ("Status", "Failure"), name
+    # One line a while for each status, whoever asks how often.
+    log = adapter.process.log_path.read_text()
+    assert 'is forbidden: User "' in log
+    assert ": Unauthorized: " in log
 
 
 @pytest.fixture
@@ -120,13 +125,17 @@ def _failed_syncs(cluster, namespace):
 
 
 def test_serving_certificate_is_reloaded(cluster, adapter, scaled):
+    """Case C19."""
     first = ssl.get_server_certificate(("127.0.0.1", adapter.https_port))
 
     # A pair that does not match changes nothing.
     other = cluster.plane.ca.server("mismatch", aggregation.SERVER_NAMES)
     good_key = adapter.key.read_bytes()
     adapter.key.write_bytes(other.key.read_bytes())
-    time.sleep(5)
+    reloads = "activescale_serving_certificate_reloads_total"
+    wait_until(
+        lambda: adapter.process.metric(reloads, result="failed") > 0, 60, "the bad pair is counted"
+    )
     assert ssl.get_server_certificate(("127.0.0.1", adapter.https_port)) == first
 
     adapter.cert.write_bytes(other.cert.read_bytes())
@@ -141,6 +150,7 @@ def test_serving_certificate_is_reloaded(cluster, adapter, scaled):
 
 
 def test_front_proxy_authority_rotates(cluster, adapter, readers, scaled):
+    """Case C17."""
     plane, port = cluster.plane, adapter.https_port
     headers = {"X-Remote-User": "reader"}
     old = plane.requestheader_ca.client("front-proxy-client", file_name="front-proxy-old")

@@ -51,7 +51,7 @@ def test_kubectl_shows_values_without_a_warning(cluster, scaled):
 
 
 def test_discovery_names_resources_once_and_quickly(cluster, scaled):
-    """Both versions list resources; the list is small and does not grow with pods."""
+    """Cases C1 and C2: both versions list resources; the list is small, whatever the pods."""
     for version in ("v1beta1", "v1beta2"):
         raw = cluster.plane.kubectl("get", "--raw", f"/apis/{_GROUP}/{version}")
         listed = json.loads(raw)
@@ -62,7 +62,7 @@ def test_discovery_names_resources_once_and_quickly(cluster, scaled):
 
 
 def test_cluster_openapi_stays_whole(cluster, scaled):
-    """The merged document is still served, also to protobuf clients."""
+    """Case C23: the merged document is still served, also to protobuf clients."""
     assert cluster.api.get("/openapi/v2")["swagger"] == "2.0"
     accept = {"Accept": "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}
     assert cluster.api.raw("/openapi/v2", headers=accept)
@@ -82,6 +82,7 @@ def test_cluster_openapi_stays_whole(cluster, scaled):
     ],
 )
 def test_odd_paths_get_a_status(cluster, adapter, path):
+    """Case C4."""
     status, answer = cluster.api.status_of(f"/apis/{_GROUP}/v1beta2/{path}")
     assert status in (400, 404)
     assert (answer["kind"], answer["status"]) == ("Status", "Failure")

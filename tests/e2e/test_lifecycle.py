@@ -24,8 +24,8 @@ def _deploy(cluster, adapter, namespace, in_flight, replicas, **options):
 
 
 def test_rolling_update_with_idle_new_pods_does_not_scale(cluster, adapter, namespace):
-    """New pods get no request for 4 s: their Envoys push without the gauge, which means zero. An
-    old pod goes once a new one has been Ready for 6 s, so the load is always carried."""
+    """Case C12. New pods get no request for 4 s: their Envoys push without the gauge, which means
+    zero. An old pod goes once a new one has been Ready for 6 s, so the load is always carried."""
     cluster.model.configure(
         namespace, "web", steps=[(0, 50)], sinks=[adapter.sink], serving_delay_seconds=4
     )
@@ -48,6 +48,7 @@ def test_rolling_update_with_idle_new_pods_does_not_scale(cluster, adapter, name
 
 
 def test_recreated_stateful_pod_does_not_add_the_old_one(cluster, adapter, namespace):
+    """Case B2."""
     cluster.plane.kubectl.apply([workloads.stateful_set(namespace, "db", 1)])
     cluster.wait_ready(namespace, "db", 1, kind="statefulsets")
 
@@ -89,6 +90,7 @@ def test_recreated_stateful_pod_does_not_add_the_old_one(cluster, adapter, names
 
 
 def test_deleted_pods_are_gone_at_once(cluster, adapter, namespace):
+    """Case B1: at once, and also when their values expire."""
     _deploy(cluster, adapter, namespace, 500, 10)
     wait_until(lambda: len(_values(cluster, namespace, "app=web")) == 10, 10, "ten values")
     path = f"/apis/apps/v1/namespaces/{namespace}/deployments/web"
@@ -100,20 +102,23 @@ def test_deleted_pods_are_gone_at_once(cluster, adapter, namespace):
     assert len(_values(cluster, namespace, "app=web")) == 2
 
 
-def test_finished_pods_are_left_out(cluster, adapter, namespace):
-    _deploy(cluster, adapter, namespace, 10, 1, start_muted=False)
+def test_shared_labels_and_finished_pods(cluster, adapter, namespace):
+    """Case C10: a selector means every running pod with the labels, a workload only its own."""
+    _deploy(cluster, adapter, namespace, 10, 1)
+    [own] = [p["metadata"]["name"] for p in cluster.pods(namespace)]
     finished = workloads.pod(namespace, "done", {"app": "web"}, restart_policy="Never")
     del finished["spec"]["nodeName"]  # so that nobody runs it
-    cluster.plane.kubectl.apply([finished])
+    cluster.plane.kubectl.apply([finished, workloads.pod(namespace, "stray", {"app": "web"})])
     status = f"/api/v1/namespaces/{namespace}/pods/done/status"
     cluster.api.patch(status, {"status": {"phase": "Succeeded"}})
-    everyone = [p["metadata"]["name"] for p in cluster.pods(namespace)]
-    [running] = [name for name in everyone if name != "done"]
     wait_until(
-        lambda: list(_values(cluster, namespace, "app=web")) == [running],
+        lambda: _values(cluster, namespace, "app=web") == {own: "5", "stray": "5"},
         10,
-        "only the running pod has a value",
+        "the running pods have values, and only they",
     )
+    group = "/apis/custom.metrics.k8s.io/v1beta2"
+    path = f"{group}/namespaces/{namespace}/deployments.apps/web/{INBOUND}"
+    assert [item["value"] for item in cluster.api.get(path)["items"]] == ["5"]
 
 
 def test_namespace_deletion_waits_for_the_adapter_and_then_completes(cluster, adapter):

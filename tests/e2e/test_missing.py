@@ -75,6 +75,7 @@ def test_missing_metrics_table(cluster, adapter, namespace):
 
 
 def test_empty_missing_and_unknown_differ(cluster, adapter, namespace):
+    """Case C8."""
     _configure(cluster, adapter, namespace, "web", 10, muted=True)
     cluster.plane.kubectl.apply([workloads.deployment(namespace, "web", 1)])
     cluster.wait_ready(namespace, "web", 1)
@@ -92,7 +93,7 @@ def test_empty_missing_and_unknown_differ(cluster, adapter, namespace):
 
 
 def test_every_pod_unready_still_has_values(cluster, adapter, namespace):
-    """Overload that makes every pod NotReady must not hide the load."""
+    """Case C14: overload that makes every pod NotReady must not hide the load."""
     _configure(cluster, adapter, namespace, "web", 10, muted=False)
     pod = workloads.pod(namespace, "web-0", {"app": "web"})
     pod["spec"]["readinessGates"] = [{"conditionType": "example.com/never"}]

@@ -134,6 +134,7 @@ def _exists(cluster, ns):
 
 
 def test_any_replica_gives_the_same_answer(shared, scaled):
+    """Case C20."""
     wait_until(lambda: len(_values(shared.replicas[0], scaled)) == 10, 10, "ten values")
     first, second = (_values(replica, scaled) for replica in shared.replicas)
     assert first == second

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
@@ -25,7 +24,7 @@ var statNames = map[string]string{
 // A pod belongs to the workload that its label "app" names; the scale target has that name too.
 type key struct{ namespace, name string }
 
-// cluster follows pods, scale targets and HPAs of the API server and runs one Envoy a pod.
+// cluster follows pods and scale targets of the API server and runs one Envoy a pod.
 // Safe for concurrent use.
 type cluster struct {
 	ctx   context.Context
@@ -34,15 +33,11 @@ type cluster struct {
 
 	mu        sync.Mutex
 	workloads map[key]*workload
-	hpas      map[key][]HPAState
 	envoys    int // started so far; spreads the phases
 }
 
 func newCluster(ctx context.Context, client kubernetes.Interface) *cluster {
-	c := &cluster{
-		ctx: ctx, stats: &pushStats{},
-		workloads: map[key]*workload{}, hpas: map[key][]HPAState{},
-	}
+	c := &cluster{ctx: ctx, stats: &pushStats{}, workloads: map[key]*workload{}}
 	factory := informers.NewSharedInformerFactory(client, 0)
 	c.pods = factory.Core().V1().Pods().Informer()
 	follow(c.pods, c.onPod)
@@ -52,7 +47,6 @@ func newCluster(ctx context.Context, client kubernetes.Interface) *cluster {
 	follow(factory.Apps().V1().StatefulSets().Informer(), func(s *appsv1.StatefulSet, gone bool) {
 		c.onScale(key{s.Namespace, s.Name}, s.Spec.Replicas, gone)
 	})
-	follow(factory.Autoscaling().V2().HorizontalPodAutoscalers().Informer(), c.onHPA)
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	return c
@@ -210,38 +204,4 @@ func (c *cluster) selected(namespace string, selector labels.Selector) []*corev1
 		}
 	}
 	return found
-}
-
-// HPAState is what an HPA's status said from T (Unix seconds) on.
-type HPAState struct {
-	T       float64 `json:"t"`
-	Current int32   `json:"current"`
-	Desired int32   `json:"desired"`
-	Active  string  `json:"active"` // status of ScalingActive
-	Reason  string  `json:"reason"` // reason of ScalingActive
-}
-
-func (c *cluster) onHPA(object *autoscalingv2.HorizontalPodAutoscaler, gone bool) {
-	if gone {
-		return
-	}
-	state := HPAState{Current: object.Status.CurrentReplicas, Desired: object.Status.DesiredReplicas}
-	for _, condition := range object.Status.Conditions {
-		if condition.Type == autoscalingv2.ScalingActive {
-			state.Active, state.Reason = string(condition.Status), condition.Reason
-		}
-	}
-	k := key{object.Namespace, object.Name}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	states := c.hpas[k]
-	if n := len(states); n > 0 {
-		last := states[n-1]
-		last.T = 0
-		if last == state {
-			return
-		}
-	}
-	state.T = float64(time.Now().UnixNano()) / 1e9
-	c.hpas[k] = append(states, state)
 }

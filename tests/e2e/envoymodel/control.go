@@ -51,12 +51,6 @@ func (c *control) handler() http.Handler {
 			reply(w, work.timeline)
 		})
 	mux.HandleFunc("PUT /workloads/{namespace}/{name}/muted/{pod}", c.setMuted)
-	mux.HandleFunc("GET /hpas/{namespace}/{name}/timeline",
-		func(w http.ResponseWriter, r *http.Request) {
-			c.cluster.mu.Lock()
-			defer c.cluster.mu.Unlock()
-			reply(w, c.cluster.hpas[keyOf(r)])
-		})
 	mux.HandleFunc("PUT /envoys/{id}", c.putEnvoy)
 	mux.HandleFunc("DELETE /envoys/{id}", c.deleteEnvoy)
 	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) {

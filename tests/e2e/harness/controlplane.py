@@ -250,6 +250,8 @@ class ControlPlane:
                 f"--root-ca-file={self.ca.cert}",
                 f"--controllers={','.join(_CONTROLLERS)}",
                 f"--horizontal-pod-autoscaler-sync-period={self._hpa_sync_seconds}s",
+                # A line a sync, which syncs.py reads.
+                "--vmodule=horizontal=4",
                 # With the default of 20 requests a second, many HPAs would queue in the client.
                 "--kube-api-qps=500",
                 "--kube-api-burst=1000",

@@ -30,17 +30,6 @@ class State:
     serving: int
 
 
-@dataclasses.dataclass(frozen=True)
-class HpaState:
-    """What an HPA's status said from `t` (Unix seconds) on; `active` is that of ScalingActive."""
-
-    t: float
-    current: int
-    desired: int
-    active: str
-    reason: str
-
-
 class Model:
     """One envoymodel process that follows the pods of one control plane."""
 
@@ -123,10 +112,6 @@ class Model:
     def timeline(self, namespace: str, name: str) -> list[State]:
         found = self._get(f"/workloads/{namespace}/{name}/timeline")
         return [State(**state) for state in found or []]
-
-    def hpa_timeline(self, namespace: str, name: str) -> list[HpaState]:
-        found = self._get(f"/hpas/{namespace}/{name}/timeline")
-        return [HpaState(**state) for state in found or []]
 
     def put_envoy(
         self,
