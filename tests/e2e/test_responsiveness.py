@@ -61,14 +61,12 @@ class _Comparison:
         return max(self._oracle.start(), self._product.start())
 
     def finish(self, figures) -> list[str]:
-        """Removes everything; returns what is not as good as it should be."""
+        """Shows the figures; returns what is not as good as it should be."""
         rows = {f"oracle {arm.name}": Summary.of(r) for arm, r in self._oracle.collect().items()}
         rows |= {arm.name: Summary.of(r) for arm, r in self._product.collect().items()}
         failed = self._product.failed_reads()
         figures(f"{self.case.name}, {self._runs} runs each\n{table(rows)}")
         write_results(paths.RUNS / f"{self.case.name}.json", rows)
-        self._oracle.remove()
-        self._product.remove()
         complaints = [f"{self.case.name}: {failed} FailedGetPodsMetric events"] if failed else []
         for behavior in self._behaviors:
             for flush, slack in self._slack.items():

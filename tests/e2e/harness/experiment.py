@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from tests.e2e.harness import measures, syncs, workloads
 from tests.e2e.harness.cluster import Cluster
 from tests.e2e.harness.model import INBOUND, State
-from tests.lib.process import wait_until
 
 # The modelled service: in flight are QPS x 0.2 s, a replica is meant to have 10 in flight.
 SERVICE_SECONDS = 0.2
@@ -164,16 +163,6 @@ class Experiment:
     def failed_reads(self) -> int:
         """FailedGetPodsMetric events since the HPAs were made."""
         return self._cluster.count_events("FailedGetPodsMetric") - self._failures_before
-
-    def remove(self) -> None:
-        every = [ns for arm in self._arms for ns in self._namespaces(arm)]
-        self._cluster.drop_namespaces(every)
-
-        def gone() -> bool:
-            items = self._cluster.api.get("/api/v1/namespaces")["items"]
-            return not {item["metadata"]["name"] for item in items} & set(every)
-
-        wait_until(gone, 300, f"{self._case.name}'s namespaces are gone", interval_seconds=1)
 
     def _namespaces(self, arm: Arm) -> list[str]:
         prefix = f"{self._case.name}-{arm.name}".lower()
