@@ -14,12 +14,13 @@ struct WorkloadKind {
 
 /// The kinds that discovery names. Others that own pods are answered too, with the resource as
 /// their kind: the HPA does not read it.
-inline constexpr std::array<WorkloadKind, 6> kWorkloadKinds = {{
+inline constexpr std::array<WorkloadKind, 7> kWorkloadKinds = {{
     {"deployments.apps", "Deployment", "apps/v1"},
     {"statefulsets.apps", "StatefulSet", "apps/v1"},
     {"daemonsets.apps", "DaemonSet", "apps/v1"},
     {"replicasets.apps", "ReplicaSet", "apps/v1"},
     {"jobs.batch", "Job", "batch/v1"},
+    {"cronjobs.batch", "CronJob", "batch/v1"},
     {"services", "Service", "v1"},
 }};
 
