@@ -71,6 +71,7 @@ def _add_pods(cluster, ns, count):
 
 
 def test_query_of_100_pods_in_a_small_and_a_large_cluster(cluster, adapter, namespace, figures):
+    """Case C21, besides what the index costs."""
     cluster.model.configure(namespace, "web", steps=[(0, 500)], sinks=[adapter.sink])
     cluster.plane.kubectl.apply([workloads.deployment(namespace, "web", 100)])
     cluster.wait_ready(namespace, "web", 100, 60)
@@ -98,19 +99,21 @@ def test_query_of_100_pods_in_a_small_and_a_large_cluster(cluster, adapter, name
     cluster.drop_namespaces([crowd])
 
     for name, seen, server in (("100", small, small_server), ("10,100", large, large_server)):
+        p99 = statistics.quantiles(seen, n=100)[98]
         figures(
             f"{name} pods in the cluster: through the aggregator median "
-            f"{statistics.median(seen) * 1e3:.2f} ms, p99 "
-            f"{statistics.quantiles(seen, n=100)[98] * 1e3:.2f} ms; our server's mean "
+            f"{statistics.median(seen) * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms; our server's mean "
             f"{server[0] * 1e3:.3f} ms, {server[1]:.1%} within 0.5 ms"
         )
+        assert p99 <= 0.01
     figures(
         f"index of {_OTHERS} pods: {index_bytes / 2**20:.1f} MiB; restart to ready with the first "
         f"list: {first_list_seconds:.2f} s"
     )
     assert small_server[1] > 0.5, "the median is above 0.5 ms"
+    assert large_server[0] <= 1.5 * small_server[0]
     assert index_bytes < 60 * 2**20
-    assert first_list_seconds < 10
+    assert first_list_seconds < 5
 
 
 def _controller_metrics(cluster):
@@ -135,7 +138,7 @@ def _our_seconds(adapter):
 
 
 def test_1000_hpas(steady, steady_adapter, figures):
-    """Our server's part of the time that the HPA controller's workers need in a sync."""
+    """Case C21: our server's part of the time that the HPA controller's workers need in a sync."""
     names = [steady.new_namespace(f"many-{index}") for index in range(10)]
     targets = [(ns, f"web-{index:03}") for ns in names for index in range(100)]
     for ns, name in targets:
