@@ -27,7 +27,7 @@ MODULES: dict[str, set[str]] = {
     "signal": {"base", "metric", "telemetry", "kube", "store", "series", "promql"},
     "sim": {"base", "metric", "hpa", "promql", "net"},
     "metricsapi": {"base", "metric", "telemetry", "net", "store", "kube", "signal"},
-    "keda": {"base", "metric", "telemetry", "signal"},
+    "keda": {"base", "metric", "telemetry", "promql", "signal"},
     "queryapi": {"base", "metric", "telemetry", "net", "series", "promql", "signal"},
     "insight": {"base", "metric", "telemetry", "net", "kube", "hpa", "store", "signal"},
 }

@@ -71,7 +71,12 @@ struct Config {
   // Signals.
   std::string signals_file;
   bool external_metrics = false;
+  bool tenant_queries = false;
   ListenAddress keda_address;
+  std::string keda_tls_cert_file;
+  std::string keda_tls_private_key_file;
+  std::string keda_tls_client_ca_file;
+  bool keda_insecure_no_auth = false;
 
   // Kubernetes.
   PodSource pod_source = PodSource::kAuto;

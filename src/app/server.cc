@@ -33,6 +33,8 @@ constexpr int kPodGraceTtls = 3;
 // default. With the default delay of 5 s the whole shutdown stays below the 30 s that Kubernetes
 // gives.
 constexpr milliseconds kStreamsDeadline{6'000};
+/// Calls of KEDA take milliseconds, and its streams have no end of their own.
+constexpr milliseconds kKedaDeadline{500};
 constexpr milliseconds kRequestsDeadline{8'000};
 constexpr milliseconds kFlushDeadline{2'000};
 constexpr seconds kStageSlack{2};
@@ -111,7 +113,7 @@ Server::Server(const Config& config, const base::Clock& clock,
       signals_(config, store_, pods_, clock, registry_),
       ingest_(IngestOptions(config, cluster_.get()), signals_.ingest_store(),
               cluster_ ? nullptr : &envoy_pods_, clock, registry_),
-      custom_metrics_(pods_, store_, clock, registry_),
+      custom_metrics_(pods_, store_, signals_.windows(), clock, registry_),
       external_metrics_([this] { return signals_.catalogue(); }, signals_.reader(),
                         [this](auto work) { signals_.Post(std::move(work)); }, clock),
       request_metrics_(registry_),
@@ -150,6 +152,9 @@ base::Result<std::unique_ptr<Server>> Server::Start(const Config& config,
     }
   }
   server->StartThreads();
+  if (auto started = server->signals_.Start(); !started) {
+    return std::unexpected(std::move(started.error()));
+  }
   return server;
 }
 
@@ -290,7 +295,6 @@ void Server::StartThreads() {
     redis_->Start();
     redis_thread_ = std::make_unique<Thread>("redis", [this] { redis_loop_.Run(); });
   }
-  signals_.Start();
   https_thread_ = std::make_unique<Thread>("https", [this] { https_loop_.Run(); });
   health_thread_ = std::make_unique<Thread>("health", [this] { health_loop_.Run(); });
   if (!cluster_) return;
@@ -346,7 +350,8 @@ void Server::AddShutdownStages(base::ShutdownStages& stages) {
              });
   stages.Add("ending gRPC streams", kStreamsDeadline + kStageSlack, [this] {
     metrics_service_->Drain();
-    grpc_server_->Shutdown(kStreamsDeadline);
+    signals_.Drain(kKedaDeadline);
+    grpc_server_->Shutdown(kStreamsDeadline - kKedaDeadline);
   });
   stages.Add("answering the requests in flight", kRequestsDeadline + kStageSlack, [this] {
     if (!https_server_->Drain(kRequestsDeadline)) {

@@ -1,5 +1,11 @@
 #include "app/signal_plane.h"
 
+#include <utility>
+
+#include "base/log.h"
+#include "ingest/grpc_server.h"
+#include "keda/external_scaler_service.h"
+
 namespace activescale::app {
 namespace {
 
@@ -7,6 +13,11 @@ using std::chrono::seconds;
 
 constexpr seconds kMaintenanceInterval{5};
 constexpr seconds kFilePollInterval{2};
+/// A fifth of what KEDA may wait for a wake-up after the flush that made it.
+constexpr std::chrono::milliseconds kActivityInterval{20};
+constexpr size_t kMaxActivityStreams = 4096;
+constexpr int kMaxKedaMessageBytes = 1 << 20;
+constexpr size_t kMaxKedaMemoryBytes = size_t{64} << 20;
 /// Well within the lease of a selector.
 constexpr seconds kRecordingInterval{60};
 
@@ -22,15 +33,25 @@ promql::EngineOptions EngineOptions() {
 SignalPlane::SignalPlane(const Config& config, store::SampleStore& store,
                          const kube::PodIndex& pods, const base::Clock& clock,
                          telemetry::Registry& registry)
-    : series_({}, clock),
+    : config_(config),
+      registry_(registry),
+      series_({}, clock),
       feed_({.cluster = config.cluster_id}, store, pods, series_, clock, registry),
       evaluator_(EngineOptions(), series_, &feed_, clock),
       reader_(evaluator_, registry),
-      catalogue_file_(config.signals_file, EngineOptions().dialect, registry) {}
+      windows_(series_, clock),
+      catalogue_file_(config.signals_file, EngineOptions().dialect, registry),
+      scaler_([this] { return catalogue(); }, reader_),
+      activity_(scaler_, clock, kMaxActivityStreams) {
+  feed_.SetListener([this] { activity_.Wake(); });
+}
+
+// Where the types are known of which the header knows the names alone.
+SignalPlane::~SignalPlane() = default;
 
 base::Result<void> SignalPlane::Load() { return catalogue_file_.Load(); }
 
-void SignalPlane::Start() {
+base::Result<void> SignalPlane::Start() {
   maintenance_ = loop_.Every(kMaintenanceInterval, [this] { series_.Maintain(); });
   feed_polls_ = loop_.Every(signal::EnvoyFeed::kPollInterval, [this] { feed_.Poll(); });
   recording_ = loop_.Every(kRecordingInterval, [this] { RecordSignals(); });
@@ -38,7 +59,35 @@ void SignalPlane::Start() {
     if (catalogue_file_.Poll()) RecordSignals();
   });
   RecordSignals();
+  activity_ticks_ = loop_.Every(kActivityInterval, [this] { activity_.Tick(); });
   thread_ = std::make_unique<Thread>("signals", [this] { loop_.Run(); });
+  return config_.keda_address.given() ? OpenKeda() : base::Result<void>();
+}
+
+/// After the thread was started: calls wait for it.
+base::Result<void> SignalPlane::OpenKeda() {
+  keda_service_ = std::make_unique<keda::ExternalScalerService>(
+      scaler_, activity_,
+      keda::TriggerRules{.dialect = EngineOptions().dialect,
+                         .tenant_queries = config_.tenant_queries},
+      [this](auto work) { Post(std::move(work)); }, registry_);
+  auto opened = ingest::GrpcServer::Start({.bind_address = config_.keda_address.host,
+                                           .port = config_.keda_address.port,
+                                           .tls = {.certificate = config_.keda_tls_cert_file,
+                                                   .private_key = config_.keda_tls_private_key_file,
+                                                   .client_ca = config_.keda_tls_client_ca_file},
+                                           .max_message_bytes = kMaxKedaMessageBytes,
+                                           .max_memory_bytes = kMaxKedaMemoryBytes},
+                                          *keda_service_);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  keda_server_ = std::move(*opened);
+  LOG_INFO("external scaler for KEDA listening on {}, port {}", config_.keda_address.host,
+           keda_server_->port());
+  return {};
+}
+
+void SignalPlane::Drain(std::chrono::nanoseconds grace) {
+  if (keda_server_) keda_server_->Shutdown(grace);
 }
 
 /// What a signal selects is recorded although nobody has read the signal yet, so that its window is
@@ -51,6 +100,8 @@ void SignalPlane::RecordSignals() {
 }
 
 void SignalPlane::Stop() {
+  keda_server_.reset();  // first: its calls wait for the loop
+  activity_ticks_ = {};
   maintenance_ = {};
   feed_polls_ = {};
   recording_ = {};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -7,6 +8,8 @@
 #include "app/thread.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "keda/activity_watch.h"
+#include "keda/scaler.h"
 #include "kube/pod_index.h"
 #include "net/io_loop.h"
 #include "series/series_store.h"
@@ -14,8 +17,16 @@
 #include "signal/envoy_feed.h"
 #include "signal/evaluator.h"
 #include "signal/reading.h"
+#include "signal/window_reader.h"
 #include "store/sample_store.h"
 #include "telemetry/registry.h"
+
+namespace activescale::ingest {
+class GrpcServer;
+}  // namespace activescale::ingest
+namespace activescale::keda {
+class ExternalScalerService;
+}  // namespace activescale::keda
 
 namespace activescale::app {
 
@@ -26,10 +37,16 @@ class SignalPlane {
   /// All of them must outlive it.
   SignalPlane(const Config& config, store::SampleStore& store, const kube::PodIndex& pods,
               const base::Clock& clock, telemetry::Registry& registry);
+  ~SignalPlane();
+  SignalPlane(const SignalPlane&) = delete;
+  SignalPlane& operator=(const SignalPlane&) = delete;
 
   /// Errors: what of the files that it is configured with cannot be used.
   [[nodiscard]] base::Result<void> Load();
-  void Start();
+  /// Starts the thread and opens the ports. Errors: what could not be opened.
+  [[nodiscard]] base::Result<void> Start();
+  /// Ends the streams and calls of KEDA, which goes elsewhere.
+  void Drain(std::chrono::nanoseconds grace);
   /// Ends the thread. After it nothing of this is called any more.
   void Stop();
   /// Runs `work` on the thread "signals". Threads: any.
@@ -40,6 +57,7 @@ class SignalPlane {
   [[nodiscard]] store::SampleStore& ingest_store() { return feed_; }
   [[nodiscard]] const signal::Evaluator& evaluator() const { return evaluator_; }
   [[nodiscard]] const signal::SignalReader& reader() const { return reader_; }
+  [[nodiscard]] const signal::WindowReader& windows() const { return windows_; }
   /// Never null. Threads: any.
   [[nodiscard]] std::shared_ptr<const signal::Catalogue> catalogue() const {
     return catalogue_file_.Get();
@@ -47,13 +65,22 @@ class SignalPlane {
 
  private:
   void RecordSignals();
+  base::Result<void> OpenKeda();
 
+  const Config config_;
+  telemetry::Registry& registry_;
   series::SeriesStore series_;
   signal::EnvoyFeed feed_;
   signal::Evaluator evaluator_;
   signal::SignalReader reader_;
+  signal::WindowReader windows_;
   signal::CatalogueFile catalogue_file_;
+  keda::Scaler scaler_;
+  keda::ActivityWatch activity_;
   net::IoLoop loop_;
+  std::unique_ptr<keda::ExternalScalerService> keda_service_;  // null: not asked for
+  std::unique_ptr<ingest::GrpcServer> keda_server_;
+  net::IoLoop::Ticker activity_ticks_;
   net::IoLoop::Ticker maintenance_;
   net::IoLoop::Ticker feed_polls_;
   net::IoLoop::Ticker recording_;

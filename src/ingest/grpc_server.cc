@@ -46,7 +46,7 @@ base::Result<std::shared_ptr<grpc::ServerCredentials>> Credentials(const TlsFile
 }
 
 void SetArguments(const GrpcServerOptions& options, grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(-1);
+  builder.SetMaxReceiveMessageSize(options.max_message_bytes);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, kBdpProbe);
@@ -65,7 +65,7 @@ void SetArguments(const GrpcServerOptions& options, grpc::ServerBuilder& builder
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
                                Milliseconds(options.connection_age_grace));
   }
-  builder.SetResourceQuota(grpc::ResourceQuota("ingest").Resize(options.max_memory_bytes));
+  builder.SetResourceQuota(grpc::ResourceQuota("server").Resize(options.max_memory_bytes));
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ struct GrpcServerOptions {
   uint16_t port = 9000;  // 0: any free one
   TlsFiles tls;
   std::chrono::seconds tls_refresh{10};  // how often the files are looked at
+  /// Of one message; -1: the service looks at that itself.
+  int max_message_bytes = -1;
   /// Memory of gRPC's buffers; at the limit, the connections that hold most are closed.
   size_t max_memory_bytes = size_t{256} << 20;
   /// Age at which a connection is asked to move, by up to a tenth more or less, so that streams

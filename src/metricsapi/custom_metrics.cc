@@ -72,8 +72,10 @@ DescribedObject DescribeObject(const CustomMetricsQuery& query) {
 net::HttpResponse ListResponse(const CustomMetricsQuery& query,
                                const std::vector<MetricValue>& values) {
   net::HttpResponse response;
-  response.body = WriteMetricValueList(query.version, metric::MetricName(query.metric),
-                                       query.metric_selector, values);
+  const auto window = query.window ? query.window->window : std::chrono::milliseconds(0);
+  response.body =
+      WriteMetricValueList(query.version, metric::MetricName(query.metric), query.metric_selector,
+                           values, std::chrono::duration_cast<std::chrono::seconds>(window));
   return response;
 }
 
@@ -82,6 +84,16 @@ std::vector<PodKey> KeysOf(const std::vector<kube::WorkloadPod>& pods) {
   keys.reserve(pods.size());
   for (const kube::WorkloadPod& pod : pods) keys.push_back(pod.key);
   return keys;
+}
+
+/// Labels that a metric has for selectors: a window is none, but is asked for like one.
+metric::Labels LabelsOf(const metric::Selector& selector, bool has_window) {
+  std::vector<metric::Labels::Entry> labels;
+  for (const metric::Requirement& requirement : selector.requirements()) {
+    const bool of_window = requirement.key == kWindowKey || requirement.key == kStatKey;
+    if (has_window && of_window) labels.emplace_back(requirement.key, requirement.values.at(0));
+  }
+  return metric::Labels(std::move(labels));
 }
 
 /// What to say when nothing is known of any pod that was asked for.
@@ -99,9 +111,11 @@ std::string NoTelemetry(const CustomMetricsQuery& query, const std::vector<PodKe
 }  // namespace
 
 CustomMetrics::CustomMetrics(const kube::PodIndex& pods, store::SampleStore& samples,
-                             const base::Clock& clock, telemetry::Registry& registry)
+                             const signal::WindowReader& windows, const base::Clock& clock,
+                             telemetry::Registry& registry)
     : pods_(pods),
       samples_(samples),
+      windows_(windows),
       clock_(clock),
       synthesized_zeros_(registry.AddCounter(
           "activescale_synthesized_zeros_total",
@@ -113,11 +127,11 @@ CustomMetrics::CustomMetrics(const kube::PodIndex& pods, store::SampleStore& sam
                                        {{"group", std::string(kGroup)}})) {}
 
 void CustomMetrics::Read(CustomMetricsQuery query, net::HttpResponder respond) {
-  if (!query.metric_selector.Matches({})) {
+  if (!query.metric_selector.Matches(LabelsOf(query.metric_selector, query.window.has_value()))) {
     return respond(Refuse(
         query, Code::kNotFound,
         fmt::format("no series of {} has labels that match \"{}\": the metric carries no labels; "
-                    "select pods by labelSelector",
+                    "select pods by labelSelector, and a window by window=2m,stat=p75",
                     metric::MetricName(query.metric), query.metric_selector.ToString())));
   }
   if (query.resource != "pods") {
@@ -152,6 +166,9 @@ void CustomMetrics::ReadPods(CustomMetricsQuery query, std::vector<PodKey> pods,
   samples_.Read(std::move(asked), kind,
                 [this, query = std::move(query), pods = std::move(pods),
                  respond = std::move(respond)](base::Result<store::ReadResult> result) mutable {
+                  if (result && query.window) {
+                    result = WithWindows(query, pods, *std::move(result));
+                  }
                   respond(result ? AnswerPods(query, pods, *result)
                                  : StatusResponse(result.error(), DetailsOf(query)));
                 });
@@ -229,7 +246,32 @@ net::HttpResponse CustomMetrics::AnswerObject(const CustomMetricsQuery& query,
     if (reading.state != PodReading::State::kMissing) Observe(reading, wall.now());
   }
   if (saturated) saturated_sums_.Increment();
+  if (query.window) {
+    const auto value =
+        windows_.OfSum(metric::MetricName(query.metric), KeysOf(pods), *query.window);
+    if (!value) return StatusResponse(value.error(), DetailsOf(query));
+    sum = metric::Quantity::FromSample(*value).value_or(sum);
+  }
   return ListResponse(query, {{DescribeObject(query), wall.At(*oldest), sum}});
+}
+
+base::Result<store::ReadResult> CustomMetrics::WithWindows(const CustomMetricsQuery& query,
+                                                           const std::vector<PodKey>& pods,
+                                                           store::ReadResult result) const {
+  const auto values = windows_.OfEach(metric::MetricName(query.metric), pods, *query.window);
+  if (!values) return std::unexpected(values.error());
+  for (size_t i = 0; i < pods.size(); ++i) {
+    PodReading& reading = result.readings[i];
+    if (reading.state == PodReading::State::kMissing) continue;
+    const auto value = (*values)[i] ? metric::Quantity::FromSample(*(*values)[i]) : std::nullopt;
+    if (value) {
+      reading.state = PodReading::State::kValue;
+      reading.value = *value;
+    } else {
+      reading.state = PodReading::State::kMissing;
+    }
+  }
+  return result;
 }
 
 void CustomMetrics::Observe(const PodReading& reading, base::SteadyTime now) const {

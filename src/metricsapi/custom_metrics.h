@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -11,10 +13,15 @@
 #include "metricsapi/metric_value_list.h"
 #include "metricsapi/request_target.h"
 #include "net/http_types.h"
+#include "signal/window_reader.h"
 #include "store/sample_store.h"
 #include "telemetry/registry.h"
 
 namespace activescale::metricsapi {
+
+/// What a metric selector asks for a window by.
+inline constexpr std::string_view kWindowKey = "window";
+inline constexpr std::string_view kStatKey = "stat";
 
 /// A read of the Custom Metrics API: one metric of pods, or of one object.
 struct CustomMetricsQuery {
@@ -25,6 +32,8 @@ struct CustomMetricsQuery {
   metric::MetricKind metric = metric::MetricKind::kInboundActiveRequests;
   metric::Selector pod_selector;
   metric::Selector metric_selector;  // on the labels of the metric itself
+  /// Of `window=2m,stat=p75` in metric_selector; nothing for the newest value.
+  std::optional<signal::WindowStatistic> window;
 };
 
 /// Reads a query from /apis/custom.metrics.k8s.io/<version>/... Errors: kInvalidArgument for a bad
@@ -43,11 +52,15 @@ struct CustomMetricsQuery {
 /// that is just starting counts as nothing: a scale-out must not stop itself. Pods from Envoy's
 /// node metadata have no readiness, so there the index alone says which pods exist.
 ///
+/// With a window: the statistic of each pod's window, or that of the sum over the workload. Which
+/// pods are there and which are silent is decided by the present moment, as without.
+///
 /// Whatever could not be looked up (store away, index not complete) is 503, never an empty list.
 class CustomMetrics {
  public:
   /// All of them must outlive this and every answer.
-  CustomMetrics(const kube::PodIndex& pods, store::SampleStore& samples, const base::Clock& clock,
+  CustomMetrics(const kube::PodIndex& pods, store::SampleStore& samples,
+                const signal::WindowReader& windows, const base::Clock& clock,
                 telemetry::Registry& registry);
 
   /// Threads: any; `respond` runs on the caller's thread or one of the store's or the index's.
@@ -66,11 +79,16 @@ class CustomMetrics {
   [[nodiscard]] net::HttpResponse AnswerObject(const CustomMetricsQuery& query,
                                                const std::vector<kube::WorkloadPod>& pods,
                                                const store::ReadResult& result) const;
+  /// Puts the window's values in place of the newest ones; pods without a sample are missing.
+  [[nodiscard]] base::Result<store::ReadResult> WithWindows(const CustomMetricsQuery& query,
+                                                            const std::vector<metric::PodKey>& pods,
+                                                            store::ReadResult result) const;
   /// Counts a reading that is served.
   void Observe(const store::PodReading& reading, base::SteadyTime now) const;
 
   const kube::PodIndex& pods_;
   store::SampleStore& samples_;
+  const signal::WindowReader& windows_;
   const base::Clock& clock_;
   telemetry::Counter& synthesized_zeros_;
   telemetry::Counter& saturated_sums_;

@@ -55,6 +55,27 @@ Result<metric::Selector> ParseSelectorParameter(const RequestTarget& target,
   return selector;
 }
 
+/// The window that a metric selector asks for by window=2m,stat=p75.
+Result<std::optional<signal::WindowStatistic>> ParseWindow(const metric::Selector& selector) {
+  std::string_view window;
+  std::string_view stat;
+  for (const metric::Requirement& requirement : selector.requirements()) {
+    if (requirement.key != kWindowKey && requirement.key != kStatKey) continue;
+    if (requirement.op != metric::Requirement::Op::kIn || requirement.values.size() != 1) {
+      return Fail(
+          Code::kInvalidArgument,
+          fmt::format("metricLabelSelector: {0} must be given as {0}=...", requirement.key));
+    }
+    (requirement.key == kWindowKey ? window : stat) = requirement.values[0];
+  }
+  if (window.empty() && stat.empty()) return std::nullopt;
+  auto parsed = signal::WindowStatistic::Parse(window, stat);
+  if (!parsed) {
+    return Fail(Code::kInvalidArgument, "metricLabelSelector: " + parsed.error().message);
+  }
+  return *parsed;
+}
+
 /// The parts behind the version, if they are of the one form that is served.
 Result<void> ParseObject(std::span<const std::string> parts, CustomMetricsQuery& query) {
   if (parts.size() == 4 && parts[0] == "namespaces" && parts[2] == "metrics") {
@@ -117,6 +138,9 @@ Result<CustomMetricsQuery> ParseCustomMetricsQuery(const RequestTarget& target) 
   auto metric_selector = ParseSelectorParameter(target, "metricLabelSelector");
   if (!metric_selector) return std::unexpected(metric_selector.error());
   query.metric_selector = *std::move(metric_selector);
+  auto window = ParseWindow(query.metric_selector);
+  if (!window) return std::unexpected(window.error());
+  query.window = *window;
   return query;
 }
 

@@ -122,6 +122,42 @@ TEST_F(CustomMetricsTest, CaseC8EmptyMissingAndUnknownAreThreeAnswers) {
                     HasSubstr("outbound_active_requests"), HasSubstr("active_connections")));
 }
 
+TEST_F(CustomMetricsTest, AWindowGivesTheStatisticOfEachPodOrOfTheSum) {
+  for (const auto& [a, b] : {std::pair(8, 0), std::pair(0, 6), std::pair(2, 2)}) {
+    fixture_.clock.Advance(seconds(1));
+    fixture_.signals.Set("inbound_active_requests", {{"namespace", "shop"}, {"pod", "web-0"}}, a);
+    fixture_.signals.Set("inbound_active_requests", {{"namespace", "shop"}, {"pod", "web-1"}}, b);
+  }
+  fixture_.AddWebPods(3, 2);
+  AddWorkload({{2, false}, {2, false}});
+  const std::string selector = "inbound_active_requests?metricLabelSelector=window%3D2m%2Cstat%3D";
+  EXPECT_THAT(Values("pods/*/" + selector + "max"),
+              ElementsAre(Pair("web-0", "8"), Pair("web-1", "6")));
+  EXPECT_THAT(Values("pods/*/" + selector + "p50"),
+              ElementsAre(Pair("web-0", "2"), Pair("web-1", "2")));
+  EXPECT_THAT(Values("deployments.apps/web/" + selector + "max"), ElementsAre(Pair("web", "8")));
+  EXPECT_THAT(Values("deployments.apps/web/" + selector + "min"), ElementsAre(Pair("web", "4")));
+  EXPECT_EQ(Get("pods/*/" + selector + "max").at("items").at(0).at("windowSeconds"), 120);
+
+  fixture_.store.SetMissing({"shop", "web-0"}, kInbound);
+  EXPECT_THAT(Values("pods/*/" + selector + "max"), ElementsAre(Pair("web-1", "6")));
+  EXPECT_THAT(Message("deployments.apps/web/" + selector + "max", 404), HasSubstr("1 of 2 pods"));
+}
+
+TEST_F(CustomMetricsTest, AWindowThatCannotBeServedNamesItsCause) {
+  fixture_.AddWebPods(1, 2);
+  const std::string path = "pods/*/inbound_active_requests?metricLabelSelector=";
+  for (const char* selector : {"window%3D2m", "stat%3Dmax", "window%3D2m%2Cstat%3Dmedian",
+                               "window%3D2h%2Cstat%3Dmax", "window+in+%281m%2C2m%29%2Cstat%3Dmax",
+                               "window%2Cstat%3Dmax", "window%21%3D2m%2Cstat%3Dmax"}) {
+    EXPECT_THAT(Message(path + selector, 400), HasSubstr("metricLabelSelector: ")) << selector;
+  }
+  EXPECT_THAT(Message(path + "window%3D2m%2Cstat%3Dmax%2Cx%3Dy", 404), HasSubstr("no labels"));
+  EXPECT_THAT(Message(path + "window%3D2m%2Cstat%3Dmax", 404), HasSubstr("no fresh telemetry"));
+  fixture_.signals.SetObservedSince(999'999'000);
+  EXPECT_THAT(Message(path + "window%3D2m%2Cstat%3Dmax", 404), HasSubstr("observed for 1s only"));
+}
+
 TEST_F(CustomMetricsTest, AFailingStoreOrIndexIs503NeverAnEmptyList) {
   fixture_.AddWebPods(2, 1);
   AddWorkload({{1, false}});

@@ -9,7 +9,6 @@
 #include <boost/json.hpp>
 
 #include "metricsapi/testing/api_fixture.h"
-#include "promql/testing/fixed_source.h"
 
 namespace activescale::metricsapi {
 namespace {
@@ -22,11 +21,9 @@ const std::string kVersion = kGroup + "/v1beta1";
 class ExternalMetricsTest : public testing::Test {
  protected:
   ExternalMetricsTest() {
-    for (const auto& [pod, value] : {std::pair("a", 3.0), std::pair("b", 2.5)}) {
-      source_.Add(metric::Labels({{"__name__", "inflight"}, {"pod", pod}}),
-                  {{1'000'000'000, value}});
-    }
-    Configure(R"(signals:
+    signals_.Set("inflight", {{"pod", "a"}}, 3);
+    signals_.Set("inflight", {{"pod", "b"}}, 2.5);
+    signals_.Configure(R"(signals:
 - {name: Load, namespace: shop, expression: inflight, target: 4, labels: {team: web}}
 - {name: total, expression: sum(inflight), target: 4}
 - {name: nothing, expression: sum(absent_metric), target: 4}
@@ -35,11 +32,6 @@ class ExternalMetricsTest : public testing::Test {
 )");
   }
 
-  void Configure(const std::string& yaml) {
-    auto parsed = signal::Catalogue::Parse(yaml, promql::Dialect::kPrometheus3);
-    ASSERT_TRUE(parsed) << parsed.error().message;
-    catalogue_ = std::make_shared<const signal::Catalogue>(*std::move(parsed));
-  }
   net::HttpResponse Get(const std::string& target) {
     net::HttpRequest request;
     request.method = "GET";
@@ -51,12 +43,9 @@ class ExternalMetricsTest : public testing::Test {
   }
 
   ApiFixture fixture_;
-  promql::FixedSource source_;
-  signal::Evaluator evaluator_{{}, source_, nullptr, fixture_.clock};
-  signal::SignalReader reader_{evaluator_, fixture_.registry};
-  std::shared_ptr<const signal::Catalogue> catalogue_;
-  ExternalMetrics external_{[this] { return catalogue_; }, reader_, [](auto work) { work(); },
-                            fixture_.clock};
+  signal::SignalFixture& signals_ = fixture_.signals;
+  ExternalMetrics external_{[this] { return signals_.catalogue(); }, signals_.reader(),
+                            [](auto work) { work(); }, fixture_.clock};
   ApiHandler api_{{fixture_.custom, fixture_.health, fixture_.metrics, fixture_.clock, nullptr,
                    "v1.2.3", &external_}};
 };
@@ -102,19 +91,19 @@ TEST_F(ExternalMetricsTest, EveryOtherAnswerNamesItsCause) {
     EXPECT_EQ(answer.status, c.status) << c.path << answer.body;
     EXPECT_THAT(answer.body, HasSubstr(c.text)) << c.path;
   }
-  source_.set_error({base::Code::kUnavailable, "the store is away"});
+  signals_.Break("the store is away");
   EXPECT_EQ(Get(kVersion + "/namespaces/shop/load").status, 503);
 }
 
 // Case C1: an empty list of resources makes kubectl and helm fail for the whole cluster.
 TEST_F(ExternalMetricsTest, DiscoveryIsNeverEmptyNorAsksForValues) {
-  source_.set_error({base::Code::kUnavailable, "the store is away"});
+  signals_.Break("the store is away");
   EXPECT_THAT(Get("/apis").body, HasSubstr("external.metrics.k8s.io/v1beta1"));
   EXPECT_THAT(Get(kGroup).body, HasSubstr(R"("kind":"APIGroup")"));
   EXPECT_THAT(Get(kVersion).body,
               HasSubstr(R"({"name":"load","singularName":"","namespaced":true,)"
                         R"("kind":"ExternalMetricValueList","verbs":["get"]},{"name":"negative")"));
-  Configure("signals:");
+  signals_.Configure("signals:");
   const net::HttpResponse empty = Get(kVersion);
   EXPECT_EQ(empty.status, 200);
   EXPECT_THAT(empty.body, HasSubstr(R"("resources":[{"name":"externalmetrics")"));

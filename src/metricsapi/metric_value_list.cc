@@ -110,11 +110,12 @@ std::string FormatRfc3339(base::WallTime time) {
 
 std::string WriteMetricValueList(CustomMetricsVersion version, std::string_view metric_name,
                                  const metric::Selector& selector,
-                                 const std::vector<MetricValue>& values) {
+                                 const std::vector<MetricValue>& values,
+                                 std::chrono::seconds window) {
   const bool v1beta2 = version == CustomMetricsVersion::kV1Beta2;
   const std::string identity = WriteIdentity(version, metric_name, selector);
-  const std::string window =
-      v1beta2 ? R"(","windowSeconds":0,"value":")" : R"(","window":0,"value":")";
+  const std::string before_value =
+      fmt::format(R"(","{}":{},"value":")", v1beta2 ? "windowSeconds" : "window", window.count());
   const std::string end = WriteEnd(version, selector);
   TimestampText timestamp;
   std::string out;
@@ -127,7 +128,7 @@ std::string WriteMetricValueList(CustomMetricsVersion version, std::string_view 
     AppendObject(value.object, out);
     out += identity;
     out += timestamp.Of(value.time);
-    out += window;
+    out += before_value;
     out += value.value.ToString();
     out += end;
   }

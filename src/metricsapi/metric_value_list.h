@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,12 +30,13 @@ struct MetricValue {
 };
 
 /// A MetricValueList of one metric. `selector` is the metric selector of the request; it is
-/// repeated in each item if it is not empty. The window is 0: the values are instantaneous.
+/// repeated in each item if it is not empty. A window of 0: the values are instantaneous.
 /// Source: k8s.io/metrics:pkg/apis/custom_metrics/{v1beta1,v1beta2}/types.go.
 [[nodiscard]] std::string WriteMetricValueList(CustomMetricsVersion version,
                                                std::string_view metric_name,
                                                const metric::Selector& selector,
-                                               const std::vector<MetricValue>& values);
+                                               const std::vector<MetricValue>& values,
+                                               std::chrono::seconds window = {});
 
 /// "2006-01-02T15:04:05Z", as metav1.Time writes it.
 [[nodiscard]] std::string FormatRfc3339(base::WallTime time);

@@ -13,6 +13,7 @@
 #include "net/self_signed.h"
 #include "net/testing/test_authority.h"
 #include "net/testing/test_client.h"
+#include "signal/testing/signal_fixture.h"
 #include "store/embedded_store.h"
 
 namespace activescale::metricsapi {
@@ -42,7 +43,8 @@ struct Api {
   kube::FakePodIndex index;
   store::EmbeddedStore store{{.ttl = std::chrono::hours(1)}, clock, registry};
   std::vector<std::unique_ptr<store::PodStream>> streams;
-  CustomMetrics custom{index, store, clock, registry};
+  signal::SignalFixture signals{clock, registry};
+  CustomMetrics custom{index, store, signals.windows(), clock, registry};
   HealthHandler health{checks, registry};
   RequestMetrics metrics{registry};
   ApiHandler handler;

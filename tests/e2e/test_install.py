@@ -75,8 +75,13 @@ def test_kustomize_overlays_are_accepted(bare, overlay):
         ("--set=replicas=2", "--set=redis.address=redis:6379"),
         ("--set=certificates.mode=cert-manager",),
         ("--set=namespaces={shop,web}",),
+        (
+            "--set=signals[0].name=load,signals[0].expression=sum(x),signals[0].target=4",
+            "--set=externalMetrics.enabled=true",
+            "--set=keda.enabled=true,keda.tlsSecret=activescale-keda-tls",
+        ),
     ],
-    ids=["defaults", "ha", "cert-manager", "namespaces"],
+    ids=["defaults", "ha", "cert-manager", "namespaces", "signals"],
 )
 def test_helm_renders_what_is_accepted(bare, values):
     bare.plane.kubectl.apply([workloads.namespace(ns) for ns in (_NS, "shop", "web")])

@@ -10,6 +10,7 @@
 #include "base/testing/fake_clock.h"
 #include "kube/testing/fake_pod_index.h"
 #include "metricsapi/api_handler.h"
+#include "signal/testing/signal_fixture.h"
 #include "store/testing/fake_store.h"
 
 namespace activescale::metricsapi {
@@ -46,7 +47,8 @@ struct ApiFixture {
   telemetry::HealthChecks checks;
   kube::FakePodIndex index;
   store::FakeStore store;
-  CustomMetrics custom{index, store, clock, registry};
+  signal::SignalFixture signals{clock, registry};
+  CustomMetrics custom{index, store, signals.windows(), clock, registry};
   HealthHandler health{checks, registry};
   RequestMetrics metrics{registry};
   ApiHandler api;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -8,13 +9,16 @@
 
 namespace activescale::promql {
 
-/// A fixed list of series.
+/// Series that a test writes; all of them were observed for ever unless it says otherwise.
 class FixedSource final : public series::SeriesSource {
  public:
+  /// Samples of a new series, or more of one that there is.
   void Add(metric::Labels labels, const std::vector<series::Sample>& samples) {
-    auto added = std::make_shared<series::Series>(std::move(labels));
-    for (const series::Sample& sample : samples) (void)added->Append(sample);
-    all_.push_back(std::move(added));
+    auto found = std::ranges::find(all_, labels, [](const auto& s) { return s->labels(); });
+    if (found == all_.end()) {
+      found = all_.insert(found, std::make_shared<series::Series>(std::move(labels)));
+    }
+    for (const series::Sample& sample : samples) (void)(*found)->Append(sample);
   }
   /// From when on the source says that it has observed all.
   void set_observed_since(int64_t time_ms) { observed_since_ms_ = time_ms; }
@@ -31,7 +35,7 @@ class FixedSource final : public series::SeriesSource {
   }
 
  private:
-  std::vector<std::shared_ptr<const series::Series>> all_;
+  std::vector<std::shared_ptr<series::Series>> all_;
   int64_t observed_since_ms_ = series::kMinTime;
   base::Error error_;
 };

@@ -27,6 +27,7 @@ class FakeStore final : public SampleStore {
   void SetIdle(const metric::PodKey& pod, metric::MetricKind kind, base::SteadyTime received) {
     Set(pod, kind, {PodReading::State::kSynthesizedZero, {}, received});
   }
+  void SetMissing(const metric::PodKey& pod, metric::MetricKind kind) { Set(pod, kind, {}); }
   /// Every read fails from now on; nothing heals it.
   void Fail(std::optional<base::Error> error) {
     base::MutexLock lock(mutex_);
