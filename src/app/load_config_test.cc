@@ -113,6 +113,10 @@ TEST_F(LoadConfigTest, EachKindOfValueIsChecked) {
       "--grpc-max-recv-msg-size=1Ti",
       "--bind-address=localhost",
       "--bind-address=1.2.3",
+      "--keda-address=9091",
+      "--keda-address=localhost:9091",
+      "--keda-address=127.0.0.1:",
+      "--keda-address=127.0.0.1:65536",
       "--insecure-no-auth=yes",
       "--absent-family=drop",
       "--redis-context={a}",
@@ -160,11 +164,20 @@ TEST_F(LoadConfigTest, SettingsThatDoNotFitTogetherAreFaults) {
       {{"--bind-address=0.0.0.0"}, "--insecure-no-auth"},
       {{"--grpc-bind-address=::"}, "reachable from other machines"},
       {{"--health-bind-address=10.0.0.1"}, "health-bind-address 10.0.0.1"},
+      {{"--keda-address=0.0.0.0:9091"}, "keda-tls-client-ca-file"},
+      {{"--keda-address=127.0.0.1:9000"}, "grpc-port and the port of keda-address are both 9000"},
+      {{"--keda-tls-cert-file=a"}, "keda-tls-cert-file is given without"},
+      {{"--keda-tls-client-ca-file=a"}, "without keda-tls-cert-file"},
   };
   for (const auto& c : cases) {
     EXPECT_THAT(Load(c.arguments).faults, ElementsAre(HasSubstr(c.want))) << c.arguments[0];
   }
   EXPECT_THAT(Load({"--bind-address=0.0.0.0", "--insecure-no-auth"}).faults, IsEmpty());
+  EXPECT_THAT(Load({"--keda-address=[::]:9091", "--keda-insecure-no-auth"}).faults, IsEmpty());
+  EXPECT_THAT(Load({"--keda-address=[::]:9091", "--keda-tls-cert-file=a",
+                    "--keda-tls-private-key-file=b", "--keda-tls-client-ca-file=c"})
+                  .faults,
+              IsEmpty());
   EXPECT_THAT(Load({"--grpc-port=0", "--secure-port=0", "--health-port=0"}).faults, IsEmpty());
 }
 

@@ -21,9 +21,11 @@ constexpr size_t kMaxKedaMemoryBytes = size_t{64} << 20;
 /// Well within the lease of a selector.
 constexpr seconds kRecordingInterval{60};
 
-/// An HPA or KEDA waits for a few seconds, and asks again.
+/// An HPA or KEDA waits for a few seconds, and asks again. All evaluations share a thread, so none
+/// may take more than some tenths of a second of it.
 promql::EngineOptions EngineOptions() {
   promql::EngineOptions options;
+  options.max_samples = 10'000'000;
   options.timeout = seconds(2);
   return options;
 }

@@ -13,7 +13,7 @@ from tests.lib.process import free_ports, wait_until
 
 _SIGNALS = """signals:
 - name: Web_Load
-  expression: sum by (namespace) (max_over_time(inbound_active_requests[10s]))
+  expression: max_over_time(sum by (namespace) (inbound_active_requests)[10s:1s])
   target: 4
 - name: nothing
   expression: sum(no_such_metric)
@@ -59,9 +59,9 @@ def external(cluster, scaler):
     cluster.aggregation.remove(aggregation.EXTERNAL)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def keda(cluster, scaler):
-    """External metrics of the cluster are KEDA's; ours only feed its scaler."""
+    """External metrics of the cluster are KEDA's from now on; ours only feed its scaler."""
     running = Keda(cluster)
     try:
         yield running.start()
@@ -124,15 +124,15 @@ def test_discovery_and_what_is_missing(cluster, external, namespace):
 
 def test_keda_scales_on_query_and_signal(cluster, scaler, keda, namespace):
     _deploy(cluster, scaler, namespace, 20)
-    query = f'sum(max_over_time({INBOUND}{{namespace="{namespace}"}}[5s]))'
+    query = f'max_over_time(sum({INBOUND}{{namespace="{namespace}"}})[5s:1s])'
     signal = {"name": "Keda_Load", "namespace": namespace, "expression": query, "target": 4}
     scaler.file.write_text(yaml.safe_dump({"signals": [signal]}))
     metadata = {"scalerAddress": scaler.address, "query": query, "threshold": "4"}
     trigger = {"type": "external", "metadata": metadata}
-    cluster.plane.kubectl.apply([scaled_object(namespace, "web", [trigger])])
+    cluster.plane.kubectl.apply([_quick(scaled_object(namespace, "web", [trigger]))])
     cluster.wait_replicas(namespace, "web", 5, 90)
     trigger["metadata"] = {"scalerAddress": scaler.address, "signal": "keda_load"}
-    cluster.plane.kubectl.apply([scaled_object(namespace, "web", [trigger])])
+    cluster.plane.kubectl.apply([_quick(scaled_object(namespace, "web", [trigger]))])
     cluster.model.set_in_flight(namespace, "web", 40)
     cluster.wait_replicas(namespace, "web", 10, 90)
 
@@ -161,6 +161,12 @@ def test_keda_wakes_a_workload_by_push(cluster, scaler, keda, namespace, figures
     cluster.wait_replicas(namespace, "web", 1, 30)
     figures(f"woken by push {time.time() - begun:.1f} s after the gauge changed (flush each 1 s)")
     cluster.model.delete_envoy("gw")
+
+
+def _quick(scaled):
+    behavior = workloads.quick_behavior()
+    scaled["spec"]["advanced"] = {"horizontalPodAutoscalerConfig": {"behavior": behavior}}
+    return scaled
 
 
 def _gauge(value):
