@@ -39,7 +39,7 @@ WIRING = "app"
 THIRD_PARTY: dict[str, set[str]] = {
     "boost/asio": {"net", "redis"},
     "boost/beast": {"net"},
-    "boost/json": {"kube", "metricsapi", "insight"},
+    "boost/json": {"kube", "metricsapi", "queryapi", "insight"},
     "openssl/": {"net"},
     "openssl/evp.h": {"net", "kube"},  # kube: Base64 in kubeconfigs and Secrets
     "curl/": {"net"},
@@ -51,7 +51,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "zlib.h": {"ingest"},
     "grpcpp/": {"ingest", "keda"},
     "grpc/": {"ingest", "keda"},
-    "yaml-cpp/": {"kube", "sim", "signal", WIRING},
+    "yaml-cpp/": {"kube", "source", "sim", "signal", WIRING},
     "CLI/": {WIRING},
     "spdlog/": {"base"},
     "prometheus/": {"telemetry"},

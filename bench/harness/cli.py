@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import build, machine, report
+from harness import build, machine, report, signals
 from harness.scenarios import SCENARIOS, measure
 from harness.server import SERVERS, ServerFailure
 
@@ -19,7 +19,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "suites",
         nargs="*",
         metavar="SUITE",
-        help="ingest, query, redis, or one scenario such as ingest.small (default: all)",
+        help="ingest, query, redis, signals, or one scenario such as ingest.small (default: all)",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to FILE")
     parser.add_argument(
@@ -38,8 +38,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     options = parser.parse_args(arguments)
     options.scenarios = [s for s in SCENARIOS if selected(s.name, options.suites)]
-    if not options.scenarios or options.repeats < 1:
-        parser.error(f"nothing to measure; scenarios: {', '.join(s.name for s in SCENARIOS)}")
+    options.signals = selected(signals.NAME, options.suites)
+    if not (options.scenarios or options.signals) or options.repeats < 1:
+        names = [s.name for s in SCENARIOS] + [signals.NAME]
+        parser.error(f"nothing to measure; scenarios: {', '.join(names)}")
     return options
 
 
@@ -51,9 +53,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
     try:
         machine.raise_open_files()
-        build.build(options.server)
-        captures = build.captures()
-        runs = measure(options.scenarios, options.server, options.repeats, captures)
+        runs = {}
+        if options.scenarios:
+            build.build(options.server)
+            captures = build.captures()
+            runs = measure(options.scenarios, options.server, options.repeats, captures)
+        if options.signals:
+            build.BINARIES.mkdir(parents=True, exist_ok=True)
+            runs[signals.NAME] = signals.measure(options.repeats)
     except (build.BuildFailure, ServerFailure, OSError, subprocess.SubprocessError) as failure:
         print(f"bench: {failure}", file=sys.stderr)
         return 1

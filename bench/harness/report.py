@@ -21,6 +21,7 @@ COMPARED = {
     "redis.ingest": "cpu_us_per_message",
     "redis.paced": "cpu_us_per_message",
     "redis.pods100": "p50_ms",
+    "signals.query": "p50_ms",
 }
 
 Figures = dict[str, float]
@@ -91,6 +92,7 @@ LIMITS: dict[str, Callable[[Figures], float]] = {
     f"redis.paced.{PRODUCT}.redis_writes_per_message": lambda _: 1.05,
     "redis.pods100.ratio_reference": lambda _: 1 / 10,
     f"redis.pods100.{PRODUCT}.p50_ms": lambda _: 1.5,
+    "signals.query.ratio_prometheus": lambda _: 1 / 5,
 }
 
 

@@ -77,6 +77,12 @@ struct Config {
   std::string keda_tls_private_key_file;
   std::string keda_tls_client_ca_file;
   bool keda_insecure_no_auth = false;
+  ListenAddress query_address;
+  std::string query_path_prefix;
+  std::string query_bearer_token_file;
+  ListenAddress remote_write_address;
+  std::string remote_write_bearer_token_file;
+  std::string scrape_config;  // a file; empty: nothing is scraped
 
   // Kubernetes.
   PodSource pod_source = PodSource::kAuto;

@@ -9,6 +9,7 @@
 
 #include "app/command_line.h"
 #include "app/documentation.h"
+#include "app/query.h"
 #include "app/serve.h"
 #include "app/simulate.h"
 #include "base/log.h"
@@ -70,6 +71,7 @@ constexpr Command kCommands[] = {
      RunServe},
     {"simulate", "what an HPA would do with a load, without a cluster", RunSimulate},
     {"recommend", "target, minimum, maximum and window from a recorded history", RunRecommend},
+    {"query", "ask a server of Prometheus's query API, with a plot in the terminal", RunQuery},
     {"version", "print the version", RunVersion},
     {"help", "print this, or the help of a command", RunHelp},
     {"docs", "", RunDocs},

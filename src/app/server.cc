@@ -146,7 +146,8 @@ base::Result<std::unique_ptr<Server>> Server::Start(const Config& config,
   if (auto loaded = server->signals_.Load(); !loaded) {
     return std::unexpected(std::move(loaded.error()));
   }
-  for (const auto open : {&Server::OpenHealth, &Server::OpenHttps, &Server::OpenGrpc}) {
+  for (const auto open :
+       {&Server::OpenHealth, &Server::OpenHttps, &Server::OpenSignalHttp, &Server::OpenGrpc}) {
     if (auto opened = (server.get()->*open)(); !opened) {
       return std::unexpected(std::move(opened.error()));
     }
@@ -260,6 +261,18 @@ base::Result<void> Server::OpenHttps() {
   return {};
 }
 
+base::Result<void> Server::OpenSignalHttp() {
+  auto opened = SignalHttp::Open({.config = config_,
+                                  .clock = clock_,
+                                  .tls = certificate_->context(),
+                                  .cluster_access = cluster_ ? &cluster_->access() : nullptr,
+                                  .observe = ConnectionCounters("signals")},
+                                 cluster_.get(), signals_, registry_);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  signal_http_ = *std::move(opened);
+  return {};
+}
+
 base::Result<void> Server::OpenHealth() {
   const std::string address = BindAddress(config_, config_.health_bind_address);
   auto opened = net::HttpServer::Listen(health_loop_,
@@ -295,6 +308,7 @@ void Server::StartThreads() {
     redis_->Start();
     redis_thread_ = std::make_unique<Thread>("redis", [this] { redis_loop_.Run(); });
   }
+  signal_http_->Start();
   https_thread_ = std::make_unique<Thread>("https", [this] { https_loop_.Run(); });
   health_thread_ = std::make_unique<Thread>("health", [this] { health_loop_.Run(); });
   if (!cluster_) return;
@@ -354,7 +368,10 @@ void Server::AddShutdownStages(base::ShutdownStages& stages) {
     grpc_server_->Shutdown(kStreamsDeadline - kKedaDeadline);
   });
   stages.Add("answering the requests in flight", kRequestsDeadline + kStageSlack, [this] {
-    if (!https_server_->Drain(kRequestsDeadline)) {
+    const base::SteadyTime deadline = clock_.Now() + kRequestsDeadline;
+    const bool answered = https_server_->Drain(kRequestsDeadline);
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline - clock_.Now());
+    if (!signal_http_->Drain(std::max(left, milliseconds(0))) || !answered) {
       LOG_WARNING("shutdown: cut HTTPS requests that were not answered in {} ms",
                   kRequestsDeadline.count());
     }
@@ -371,6 +388,7 @@ void Server::StopThreads() {
   housekeeping_ = {};
   // First: the reviews that it ends answer requests on the loops below.
   if (cluster_) cluster_->Stop();
+  if (signal_http_) signal_http_->Stop();
   signals_.Stop();
   if (redis_) redis_loop_.Stop();
   redis_thread_.reset();

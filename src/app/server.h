@@ -11,6 +11,7 @@
 #include "app/cluster.h"
 #include "app/config.h"
 #include "app/last_replica.h"
+#include "app/signal_http.h"
 #include "app/signal_plane.h"
 #include "app/summary_log.h"
 #include "app/thread.h"
@@ -61,6 +62,7 @@ class Server {
   [[nodiscard]] std::vector<SummaryLog::Entry> SummaryEntries();
   base::Result<void> OpenGrpc();
   base::Result<void> OpenHttps();
+  base::Result<void> OpenSignalHttp();
   base::Result<void> OpenHealth();
   void AddChecks();
   [[nodiscard]] telemetry::CheckResult CheckStore();
@@ -112,6 +114,7 @@ class Server {
   std::unique_ptr<ingest::GrpcServer> grpc_server_;
   std::unique_ptr<net::HttpServer> https_server_;
   std::unique_ptr<net::HttpServer> health_server_;
+  std::unique_ptr<SignalHttp> signal_http_;
 
   // Last: they use all of the above.
   net::IoLoop::Ticker housekeeping_;

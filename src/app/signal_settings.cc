@@ -3,12 +3,68 @@
 #include <fmt/format.h>
 
 #include "app/setting_values.h"
+#include "app/signal_http.h"
 
 namespace activescale::app {
 namespace {
 
+Assign PathPrefix(std::string Config::* member) {
+  return [=](Config& config, std::string_view text) -> Setting::Assigned {
+    if (!text.empty() && (!text.starts_with('/') || text.ends_with('/'))) {
+      return Wrong(text, "a path that begins with a slash and does not end with one");
+    }
+    config.*member = text;
+    return {};
+  };
+}
+
 constexpr std::string_view kSignals = "Signals";
 constexpr std::string_view kKeda = "KEDA external scaler";
+
+void CheckKeda(const Config& config, std::vector<std::string>& faults) {
+  CheckPair("keda-tls-cert-file", config.keda_tls_cert_file, "keda-tls-private-key-file",
+            config.keda_tls_private_key_file, faults);
+  if (!config.keda_tls_client_ca_file.empty() && config.keda_tls_cert_file.empty()) {
+    faults.emplace_back(
+        "keda-tls-client-ca-file is given without keda-tls-cert-file: client certificates are only "
+        "asked for over TLS");
+  }
+  const bool authenticated = !config.keda_tls_client_ca_file.empty() ||
+                             config.keda_insecure_no_auth || config.insecure_no_auth;
+  if (config.keda_address.given() && !IsLoopback(config.keda_address.host) && !authenticated) {
+    faults.push_back(
+        fmt::format("keda-address {} is reachable from other machines and no caller is "
+                    "authenticated: give keda-tls-client-ca-file, or --keda-insecure-no-auth to "
+                    "accept that",
+                    config.keda_address.host));
+  }
+}
+
+/// The ports of signal_http.h, and what is scraped.
+void CheckHttp(const Config& config, std::vector<std::string>& faults) {
+  const struct {
+    std::string_view name;
+    const ListenAddress& address;
+    const std::string& token_file;
+  } ports[] = {
+      {"query", config.query_address, config.query_bearer_token_file},
+      {"remote-write", config.remote_write_address, config.remote_write_bearer_token_file}};
+  for (const auto& port : ports) {
+    const bool open = port.address.given() && !IsLoopback(port.address.host);
+    const bool checked =
+        !port.token_file.empty() || config.insecure_no_auth || ExpectsCluster(config);
+    if (!open || checked) continue;
+    faults.push_back(
+        fmt::format("{0}-address {1} is reachable from other machines and no caller is "
+                    "authenticated: use 127.0.0.1, give {0}-bearer-token-file, or give "
+                    "--insecure-no-auth to accept that",
+                    port.name, port.address.host));
+  }
+  if (!config.scrape_config.empty()) {
+    const auto jobs = LoadScrapeConfig(config);
+    if (!jobs) faults.push_back("scrape-config: " + jobs.error().message);
+  }
+}
 
 }  // namespace
 
@@ -42,27 +98,36 @@ std::vector<Setting> SignalSettings() {
        "Listen for KEDA beyond loopback although no caller shows a certificate: whoever reaches "
        "the port can evaluate any query.",
        Switch(&Config::keda_insecure_no_auth)},
+      {kSignals, "query-address", "ACTIVESCALE_QUERY_ADDRESS", "host:port", "",
+       "Where to serve Prometheus's query API, for Grafana and KEDA's prometheus trigger (with "
+       "ignoreNullValues: \"false\"). HTTPS to whom kube-apiserver allows `get` of the path "
+       "/activescale/query, or to who has the token; plain HTTP for everybody on loopback without "
+       "a cluster, and with insecure-no-auth. Empty: not served.",
+       Listen(&Config::query_address)},
+      {kSignals, "query-path-prefix", "ACTIVESCALE_QUERY_PATH_PREFIX", "path", "",
+       "Path before /api/v1, besides none and /prometheus.",
+       PathPrefix(&Config::query_path_prefix)},
+      {kSignals, "query-bearer-token-file", "ACTIVESCALE_QUERY_BEARER_TOKEN_FILE", "file", "",
+       "File with the token that readers must send; read at each request.",
+       Text(&Config::query_bearer_token_file)},
+      {kSignals, "remote-write-address", "ACTIVESCALE_REMOTE_WRITE_ADDRESS", "host:port", "",
+       "Where to take a Prometheus's remote_write 1.0, at /api/v1/write. Protected as "
+       "query-address, with `post` of the path /activescale/write. Empty: not taken.",
+       Listen(&Config::remote_write_address)},
+      {kSignals, "remote-write-bearer-token-file", "ACTIVESCALE_REMOTE_WRITE_BEARER_TOKEN_FILE",
+       "file", "", "File with the token that writers must send; read at each request.",
+       Text(&Config::remote_write_bearer_token_file)},
+      {kSignals, "scrape-config", "ACTIVESCALE_SCRAPE_CONFIG", "file", "",
+       "What to scrape: a part of Prometheus's configuration, with kubernetes_pods. Only series "
+       "that some expression asks for are kept. Empty: nothing.",
+       Text(&Config::scrape_config)},
   };
 }
 
 std::vector<std::string> SignalFaults(const Config& config) {
   std::vector<std::string> faults;
-  CheckPair("keda-tls-cert-file", config.keda_tls_cert_file, "keda-tls-private-key-file",
-            config.keda_tls_private_key_file, faults);
-  if (!config.keda_tls_client_ca_file.empty() && config.keda_tls_cert_file.empty()) {
-    faults.emplace_back(
-        "keda-tls-client-ca-file is given without keda-tls-cert-file: client certificates are only "
-        "asked for over TLS");
-  }
-  const bool authenticated = !config.keda_tls_client_ca_file.empty() ||
-                             config.keda_insecure_no_auth || config.insecure_no_auth;
-  if (config.keda_address.given() && !IsLoopback(config.keda_address.host) && !authenticated) {
-    faults.push_back(
-        fmt::format("keda-address {} is reachable from other machines and no caller is "
-                    "authenticated: give keda-tls-client-ca-file, or --keda-insecure-no-auth to "
-                    "accept that",
-                    config.keda_address.host));
-  }
+  CheckKeda(config, faults);
+  CheckHttp(config, faults);
   return faults;
 }
 

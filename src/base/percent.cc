@@ -29,4 +29,21 @@ std::optional<std::string> PercentDecode(std::string_view text) {
   return decoded;
 }
 
+std::string PercentEncode(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._~").contains(c);
+    if (plain) {
+      encoded += c;
+      continue;
+    }
+    encoded += '%';
+    encoded += kDigits[static_cast<unsigned char>(c) >> 4];
+    encoded += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return encoded;
+}
+
 }  // namespace activescale::base

@@ -35,4 +35,11 @@ std::optional<IpAddress> IpAddress::ParsePeer(std::string_view peer) {
   return Parse(peer);
 }
 
+std::string IpAddress::ToString() const {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const bool is_v4 = IN6_IS_ADDR_V4MAPPED(reinterpret_cast<const in6_addr*>(bytes_.data()));
+  const unsigned char* const bytes = bytes_.data() + (is_v4 ? 12 : 0);
+  return inet_ntop(is_v4 ? AF_INET : AF_INET6, bytes, text.data(), text.size());
+}
+
 }  // namespace activescale::kube

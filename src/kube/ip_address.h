@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace activescale::kube {
@@ -16,6 +17,8 @@ class IpAddress {
   /// writes it: "ipv4:10.0.0.5:4000", "ipv6:%5Bfd00::5%5D:4000". Nothing for sockets of other
   /// kinds. Source: grpc/grpc:src/core/lib/address_utils/sockaddr_utils.cc.
   [[nodiscard]] static std::optional<IpAddress> ParsePeer(std::string_view peer);
+
+  [[nodiscard]] std::string ToString() const;
 
   friend bool operator==(const IpAddress&, const IpAddress&) = default;
 

@@ -269,7 +269,8 @@ base::Result<std::vector<PodInfo>> WatchPodIndex::Describe(std::string_view ns,
                     .ready = record->ready,
                     .terminating = record->terminating,
                     .ready_since = record->ready_since,
-                    .created = record->created});
+                    .created = record->created,
+                    .ip = record->ips.empty() ? "" : record->ips.front().ToString()});
   }
   return pods;
 }

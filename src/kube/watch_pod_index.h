@@ -27,6 +27,7 @@ struct PodInfo {
   bool terminating = false;
   base::SteadyTime ready_since;  // if ready
   base::WallTime created;
+  std::string ip;  // the first one; may be empty
 };
 
 /// Pods as the API server has them, by watches. Finished pods are never in it; terminating ones are

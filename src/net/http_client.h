@@ -42,7 +42,10 @@ struct ClientRequest {
   std::chrono::milliseconds idle_timeout{0};
   /// Does not reuse a kept connection: for a retry after a deadline, whose connection may be dead.
   bool fresh_connection = false;
-  size_t max_body_bytes = size_t{16} << 20;  // of a collected body; more is kResourceExhausted
+  /// Of a collected body, without compression; more is kResourceExhausted.
+  size_t max_body_bytes = size_t{16} << 20;
+  /// Asks for a compressed answer; its body comes without compression.
+  bool accept_gzip = false;
 };
 
 struct ClientResponse {

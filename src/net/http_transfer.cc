@@ -208,6 +208,7 @@ void Transfer::Prepare() {
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &BodyThunk);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
+  if (request.accept_gzip) curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
   if (!request.proxy.empty()) curl_easy_setopt(easy, CURLOPT_PROXY, request.proxy.c_str());
   for (const auto& [name, value] : request.headers) {
     headers_ = curl_slist_append(headers_, fmt::format("{}: {}", name, value).c_str());

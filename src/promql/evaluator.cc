@@ -84,9 +84,11 @@ Matrix Evaluator::Instant(const VectorSelector& selector, bool sample_times) {
   Matrix matrix;
   std::vector<series::Sample> samples;
   const series::Selection selection = Select(selector, first - lookback, last);
+  bool heard = false;
   for (const auto& series : selection.series) {
     samples.clear();
     series->ForEach(first - lookback, last, [&](const series::Sample& s) { samples.push_back(s); });
+    heard = heard || !samples.empty();
     std::vector<series::Sample> points;
     size_t next = 0;
     for (size_t i = 0; i < steps_.count(); ++i) {
@@ -101,8 +103,8 @@ Matrix Evaluator::Instant(const VectorSelector& selector, bool sample_times) {
     if (!shared_.Spend(samples.size() + points.size())) return {};
     if (!points.empty()) matrix.push_back({LabelSet(series->shared_labels()), std::move(points)});
   }
-  // That there is nothing is only known of what was recorded all the time.
-  Need(selection, matrix.empty() ? first - lookback : first);
+  // That there is nothing is only known of what was recorded all the time, or has ended.
+  Need(selection, heard ? first : first - lookback);
   return matrix;
 }
 

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <iterator>
 #include <string_view>
+
+#include "base/sparkline.h"
 
 namespace activescale::sim {
 namespace {
@@ -131,7 +132,6 @@ std::string TimelineCsv(const ReportedRun& run) {
 }
 
 std::string TerminalPlot(const ReportedRun& run, int width) {
-  constexpr std::array<std::string_view, 9> kBars = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   constexpr std::pair<std::string_view, Curve> kCurves[] = {
       {"load (req/s)", [](const TimelinePoint& p) { return p.qps; }},
       {"in flight", [](const TimelinePoint& p) { return p.in_flight; }},
@@ -145,11 +145,7 @@ std::string TerminalPlot(const ReportedRun& run, int width) {
     const std::vector<double> values = Sampled(run.run, curve, columns);
     const double most = std::ranges::max(values);
     out += fmt::format("{:<13}{:>10.6g} ", name, most);
-    for (const double value : values) {
-      const double level = most > 0 ? std::ceil(value / most * 8) : 0;
-      out += kBars[static_cast<size_t>(std::clamp(level, 0.0, 8.0))];
-    }
-    out += '\n';
+    out += base::Sparkline(values, most) + '\n';
   }
   return out + fmt::format("{:<24}0 s{:>{}.0f} s\n", "", run.run.timeline.back().at, columns - 5);
 }

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "app/load_config.h"
+
+namespace activescale::app {
+
+/// `activescale query`: one question to a server of Prometheus's query API. Returns the exit code.
+int RunQuery(std::span<const std::string> arguments, const Environment& environment);
+
+}  // namespace activescale::app

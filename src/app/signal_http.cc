@@ -1,0 +1,148 @@
+#include "app/signal_http.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "app/settings.h"
+#include "base/log.h"
+#include "kube/file_text.h"
+#include "queryapi/reply.h"
+
+namespace activescale::app {
+
+namespace {
+
+/// Pods of the cluster that can be asked.
+source::Scraper::FindPods PodsOf(const Cluster& cluster) {
+  return [&cluster](
+             std::string_view ns,
+             const metric::Selector& selector) -> base::Result<std::vector<source::PodAddress>> {
+    const auto pods = cluster.pods().Describe(ns, selector);
+    if (!pods) return std::unexpected(pods.error());
+    std::vector<source::PodAddress> addresses;
+    for (const kube::PodInfo& pod : *pods) {
+      if (!pod.ip.empty()) addresses.push_back({pod.name, pod.ip});
+    }
+    return addresses;
+  };
+}
+
+}  // namespace
+
+base::Result<std::vector<source::ScrapeJob>> LoadScrapeConfig(const Config& config) {
+  const auto text = kube::ReadFile(config.scrape_config);
+  if (!text) {
+    return base::Fail(base::Code::kInvalidArgument,
+                      fmt::format("{} cannot be read", config.scrape_config));
+  }
+  auto jobs = source::ParseScrapeConfig(*text);
+  if (!jobs) {
+    return base::Fail(jobs.error().code,
+                      fmt::format("{}: {}", config.scrape_config, jobs.error().message));
+  }
+  for (const source::ScrapeJob& job : *jobs) {
+    if (job.pods.empty() || ExpectsCluster(config)) continue;
+    return base::Fail(base::Code::kInvalidArgument,
+                      fmt::format("{}: kubernetes_pods of the job {} needs a cluster",
+                                  config.scrape_config, job.name));
+  }
+  return jobs;
+}
+
+base::Result<std::unique_ptr<SignalHttp>> SignalHttp::Open(const ProtectedPort::Parts& parts,
+                                                           const Cluster* cluster,
+                                                           SignalPlane& signals,
+                                                           telemetry::Registry& registry) {
+  std::unique_ptr<SignalHttp> http(new SignalHttp);
+  const Config& config = parts.config;
+  base::Result<void> opened;
+  if (config.query_address.given()) opened = http->OpenQuery(parts, signals, registry);
+  if (opened && config.remote_write_address.given()) {
+    opened = http->OpenRemoteWrite(parts, signals, registry);
+  }
+  if (opened && !config.scrape_config.empty()) {
+    opened = http->PrepareScraper(parts, cluster, signals, registry);
+  }
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  return http;
+}
+
+base::Result<void> SignalHttp::OpenQuery(const ProtectedPort::Parts& parts, SignalPlane& signals,
+                                         telemetry::Registry& registry) {
+  query_api_ = std::make_unique<queryapi::QueryApi>(
+      queryapi::QueryApi::Options{.path_prefix = parts.config.query_path_prefix,
+                                  .version = ACTIVESCALE_VERSION},
+      signals.evaluator(), signals.series(), parts.clock, registry);
+  auto port = ProtectedPort::Open({.name = "query",
+                                   .address = parts.config.query_address,
+                                   .token_file = parts.config.query_bearer_token_file,
+                                   .verb = "get",
+                                   .permission = "/activescale/query",
+                                   .refuse = queryapi::Refuse,
+                                   .render_error = queryapi::RenderHttpError},
+                                  parts, *query_api_);
+  if (!port) return std::unexpected(std::move(port.error()));
+  query_port_ = *std::move(port);
+  LOG_INFO(
+      "query: a KEDA prometheus trigger that asks here needs ignoreNullValues: \"false\"; by "
+      "KEDA's default it takes a missing value for 0");
+  return {};
+}
+
+base::Result<void> SignalHttp::OpenRemoteWrite(const ProtectedPort::Parts& parts,
+                                               SignalPlane& signals,
+                                               telemetry::Registry& registry) {
+  remote_write_ = std::make_unique<source::RemoteWrite>(signals.series(), registry);
+  auto port = ProtectedPort::Open({.name = "remote-write",
+                                   .address = parts.config.remote_write_address,
+                                   .token_file = parts.config.remote_write_bearer_token_file,
+                                   .verb = "post",
+                                   .permission = "/activescale/write",
+                                   .max_body_bytes = source::RemoteWrite::kMaxBodyBytes,
+                                   .refuse = queryapi::Refuse,
+                                   .render_error = queryapi::RenderHttpError},
+                                  parts, *remote_write_);
+  if (!port) return std::unexpected(std::move(port.error()));
+  remote_write_port_ = *std::move(port);
+  return {};
+}
+
+base::Result<void> SignalHttp::PrepareScraper(const ProtectedPort::Parts& parts,
+                                              const Cluster* cluster, SignalPlane& signals,
+                                              telemetry::Registry& registry) {
+  auto jobs = LoadScrapeConfig(parts.config);
+  if (!jobs) return std::unexpected(std::move(jobs.error()));
+  scrape_client_ = std::make_unique<net::HttpClient>();
+  scraper_ = std::make_unique<source::Scraper>(
+      *std::move(jobs), *scrape_client_, signals.series(),
+      cluster != nullptr ? PodsOf(*cluster) : source::Scraper::FindPods(), parts.clock, registry);
+  return {};
+}
+
+void SignalHttp::Start() {
+  for (const auto& port : {query_port_.get(), remote_write_port_.get()}) {
+    if (port != nullptr) port->Start();
+  }
+  if (!scraper_) return;
+  scraper_->Start();
+  scrape_thread_ = std::make_unique<Thread>("scrape", [this] { scrape_client_->Run(); });
+}
+
+bool SignalHttp::Drain(std::chrono::milliseconds deadline) {
+  bool in_time = true;
+  for (const auto& port : {query_port_.get(), remote_write_port_.get()}) {
+    if (port != nullptr && !port->Drain(deadline)) in_time = false;
+  }
+  return in_time;
+}
+
+void SignalHttp::Stop() {
+  if (scrape_client_) scrape_client_->Stop();
+  scrape_thread_.reset();
+  for (const auto& port : {query_port_.get(), remote_write_port_.get()}) {
+    if (port != nullptr) port->Stop();
+  }
+}
+
+}  // namespace activescale::app
