@@ -69,9 +69,9 @@ def keda(cluster, scaler):
         running.stop()
 
 
-def _deploy(cluster, scaler, namespace, in_flight, replicas=1):
+def _deploy(cluster, adapter, namespace, in_flight, replicas=1):
     cluster.model.configure(
-        namespace, "web", steps=[(time.time(), in_flight / 0.2)], sinks=[scaler.adapter.sink]
+        namespace, "web", steps=[(time.time(), in_flight / 0.2)], sinks=[adapter.sink]
     )
     cluster.plane.kubectl.apply([workloads.deployment(namespace, "web", replicas)])
     cluster.wait_ready(namespace, "web", replicas)
@@ -91,7 +91,7 @@ def _external_metric(namespace, target_type, amount):
 
 def test_hpa_scales_on_a_signal(cluster, external, namespace):
     """Case E4: 20 in flight and 4 for each replica are 5, and the window delays the way back."""
-    _deploy(cluster, external, namespace, 20)
+    _deploy(cluster, external.adapter, namespace, 20)
     hpa = workloads.hpa(
         namespace,
         "web",
@@ -103,6 +103,19 @@ def test_hpa_scales_on_a_signal(cluster, external, namespace):
     dropped = cluster.model.set_in_flight(namespace, "web", 4)
     cluster.wait_replicas(namespace, "web", 1, 60)
     assert time.time() - dropped > 9
+
+
+def test_hpa_scales_on_a_window_of_pods(cluster, adapter, namespace):
+    """The largest value of 20 s holds the replicas that long after the load has gone."""
+    _deploy(cluster, adapter, namespace, 20)
+    metric = workloads.pods_metric(INBOUND, "4")
+    metric["pods"]["metric"]["selector"] = {"matchLabels": {"window": "20s", "stat": "max"}}
+    hpa = workloads.hpa(namespace, "web", [metric], behavior=workloads.quick_behavior())
+    cluster.plane.kubectl.apply([hpa])
+    cluster.wait_replicas(namespace, "web", 5, 90)
+    dropped = cluster.model.set_in_flight(namespace, "web", 4)
+    cluster.wait_replicas(namespace, "web", 1, 90)
+    assert time.time() - dropped > 19
 
 
 def test_discovery_and_what_is_missing(cluster, external, namespace):
@@ -123,7 +136,7 @@ def test_discovery_and_what_is_missing(cluster, external, namespace):
 
 
 def test_keda_scales_on_query_and_signal(cluster, scaler, keda, namespace):
-    _deploy(cluster, scaler, namespace, 20)
+    _deploy(cluster, scaler.adapter, namespace, 20)
     query = f'max_over_time(sum({INBOUND}{{namespace="{namespace}"}})[5s:1s])'
     signal = {"name": "Keda_Load", "namespace": namespace, "expression": query, "target": 4}
     scaler.file.write_text(yaml.safe_dump({"signals": [signal]}))
