@@ -265,6 +265,23 @@ TEST_F(CustomMetricsTest, ASumThatIsTooLargeIsTheLargestAndIsCounted) {
   EXPECT_THAT(fixture_.registry.Render(), HasSubstr("activescale_saturated_sums_total 1\n"));
 }
 
+TEST_F(CustomMetricsTest, AWorkloadThatIsNotListedYetIsWaitedFor) {
+  std::move_only_function<void()> later;
+  fixture_.index.HoldQuestions(
+      [&later](std::move_only_function<void()> question) { later = std::move(question); });
+  net::HttpRequest request;
+  request.method = "GET";
+  request.target = kBase + "deployments.apps/web/inbound_active_requests";
+  std::optional<net::HttpResponse> answer;
+  fixture_.api.Handle(std::move(request),
+                      [&answer](net::HttpResponse response) { answer = std::move(response); });
+  EXPECT_FALSE(answer);
+  AddWorkload({{7, false}});
+  std::thread(std::move(later)).join();
+  ASSERT_TRUE(answer);
+  EXPECT_THAT(answer->body, HasSubstr("\"value\":\"7\""));
+}
+
 TEST_F(CustomMetricsTest, AStoreThatAnswersLaterOnAnotherThreadIsWaitedFor) {
   fixture_.AddWebPods(1, 7);
   std::move_only_function<void()> later;

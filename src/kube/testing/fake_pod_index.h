@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -35,6 +36,23 @@ class FakePodIndex final : public PodIndex {
   void Fail(std::optional<base::Error> error) {
     base::MutexLock lock(mutex_);
     error_ = std::move(error);
+  }
+
+  /// Takes what waits for a workload from now on, instead of having it run at once.
+  void HoldQuestions(std::function<void(std::move_only_function<void()>)> take) {
+    base::MutexLock lock(mutex_);
+    take_ = std::move(take);
+  }
+
+  void Prepare(std::string_view /*ns*/, const WorkloadRef& /*workload*/,
+               std::move_only_function<void()> then) const override {
+    std::function<void(std::move_only_function<void()>)> take;
+    {
+      base::MutexLock lock(mutex_);
+      take = take_;
+    }
+    if (take) return take(std::move(then));
+    then();
   }
 
   base::Result<std::vector<metric::PodKey>> Select(
@@ -93,6 +111,7 @@ class FakePodIndex final : public PodIndex {
   std::map<std::pair<std::string, std::string>, std::vector<WorkloadPod>> workloads_
       GUARDED_BY(mutex_);
   std::optional<base::Error> error_ GUARDED_BY(mutex_);
+  std::function<void(std::move_only_function<void()>)> take_ GUARDED_BY(mutex_);
 };
 
 }  // namespace activescale::kube
