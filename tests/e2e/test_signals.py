@@ -176,6 +176,51 @@ def test_keda_wakes_a_workload_by_push(cluster, scaler, keda, namespace, figures
     cluster.model.delete_envoy("gw")
 
 
+def test_keda_over_mutual_tls(cluster, keda, namespace):
+    """As in deploy/keda: KEDA shows the certificate of a TriggerAuthentication."""
+    plane = cluster.plane
+    server = plane.ca.server("keda-scaler", aggregation.SERVER_NAMES)
+    client = plane.ca.client("keda-operator")
+    address = f"localhost:{free_ports(1)[0]}"
+    adapter = Adapter(
+        cluster,
+        f"--keda-address={address.replace('localhost', '127.0.0.1')}",
+        f"--keda-tls-cert-file={server.cert}",
+        f"--keda-tls-private-key-file={server.key}",
+        f"--keda-tls-client-ca-file={plane.ca.cert}",
+        name="activescale-tls",
+    )
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"namespace": namespace, "name": "activescale-keda-client"},
+        "stringData": {
+            "ca.crt": plane.ca.pem,
+            "tls.crt": client.cert.read_text(),
+            "tls.key": client.key.read_text(),
+        },
+    }
+    example = paths.REPO / "deploy/keda/scaledobject-signal.yaml"
+    (authentication,) = (
+        document
+        for document in yaml.safe_load_all(example.read_text())
+        if document["kind"] == "TriggerAuthentication"
+    )
+    authentication["metadata"]["namespace"] = namespace
+    trigger = {
+        "type": "external",
+        "metadata": {"scalerAddress": address, "query": "vector(12)", "threshold": "4"},
+        "authenticationRef": {"name": authentication["metadata"]["name"]},
+    }
+    try:
+        adapter.start()
+        plane.kubectl.apply([workloads.deployment(namespace, "web", 1), secret, authentication])
+        plane.kubectl.apply([scaled_object(namespace, "web", [trigger])])
+        cluster.wait_replicas(namespace, "web", 3, 90)
+    finally:
+        adapter.stop()
+
+
 def _quick(scaled):
     behavior = workloads.quick_behavior()
     scaled["spec"]["advanced"] = {"horizontalPodAutoscalerConfig": {"behavior": behavior}}
