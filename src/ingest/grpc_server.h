@@ -34,9 +34,9 @@ struct GrpcServerOptions {
   std::chrono::nanoseconds keepalive_timeout = std::chrono::seconds(10);
 };
 
-/// A gRPC server for services that receive much and answer little. Message sizes and gzip are left
-/// to the services, since gRPC 1.51 buffers and inflates a whole message before it looks at its
-/// limit: a service sees compressed bytes as they came.
+/// A gRPC server. To a service that receives much, message sizes and gzip are left: gRPC 1.51
+/// buffers and inflates a whole message before it looks at its limit, so such a service sees
+/// compressed bytes as they came.
 class GrpcServer {
  public:
   /// Errors: kUnavailable if the address cannot be bound, kInvalidArgument if a TLS file cannot be

@@ -80,6 +80,15 @@ TEST_F(SignalReaderTest, WhatNobodyCanScaleByIsAnError) {
   }
 }
 
+// Case A11: a short queue hides demand, so what waits is counted with what runs.
+TEST_F(SignalReaderTest, QueuedAndRunningAddUp) {
+  Add("upstream_rq_pending_active", "gateway", 20);
+  Add("inbound_active_requests", "worker", 6);
+  EXPECT_EQ(SingleValue(*Read("sum(inbound_active_requests)")), 6);
+  EXPECT_EQ(SingleValue(*Read("sum(upstream_rq_pending_active) + sum(inbound_active_requests)")),
+            26);
+}
+
 TEST_F(SignalReaderTest, TheFallbackStandsForWhatIsMissingOrFails) {
   EXPECT_FALSE(Read("nothing", "  fallback: missing"));
   const auto readings = Read("nothing", "  fallback: 8");

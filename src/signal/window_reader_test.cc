@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
 
 #include "base/testing/fake_clock.h"
@@ -94,6 +96,37 @@ TEST_F(WindowReaderTest, AWindowThatWasNotObservedWholeIsMissing) {
     EXPECT_EQ(values.error().code, base::Code::kNotFound);
     EXPECT_THAT(values.error().message, HasSubstr("observed for 3s only"));
     EXPECT_FALSE(reader_.OfSum(kMetric, Pods({"a"}), Stat(window, "max")));
+  }
+}
+
+// Case A10: short requests make a nervous sample; a window is close to the truth.
+TEST_F(WindowReaderTest, ShortRequestsAverageToTheirConcurrency) {
+  constexpr int kSeconds = 300;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> moment(0, kSeconds);
+  std::vector<double> arrivals(50 * kSeconds);
+  for (double& arrival : arrivals) arrival = moment(random);
+  std::vector<double> samples;  // one a second; each request takes 20 ms
+  for (int second = 1; second <= kSeconds; ++second) {
+    samples.push_back(static_cast<double>(std::ranges::count_if(
+        arrivals, [&](double arrival) { return arrival <= second && arrival > second - 0.020; })));
+  }
+  Add("a", samples);
+  const auto value = [&](const std::string& window, const std::string& stat) {
+    return reader_.OfEach(kMetric, Pods({"a"}), Stat(window, stat))->at(0).value_or(-1);
+  };
+  EXPECT_NEAR(value("300s", "avg"), 1.0, 0.3);
+  EXPECT_LT(value("300s", "min"), 1);
+  EXPECT_GT(value("300s", "max"), 2);
+  double before = value("300s", "min");
+  for (const std::string stat : {"p25", "p50", "p75", "p99", "max"}) {
+    EXPECT_GE(value("300s", stat), before) << stat;
+    before = value("300s", stat);
+  }
+  before = 0;
+  for (const std::string window : {"1s", "10s", "60s", "300s"}) {
+    EXPECT_GE(value(window, "max"), before) << window;
+    before = value(window, "max");
   }
 }
 

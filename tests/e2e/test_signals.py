@@ -89,6 +89,7 @@ def _external_metric(namespace, target_type, amount):
     }
 
 
+@pytest.mark.short
 def test_hpa_scales_on_a_signal(cluster, external, namespace):
     """Case E4: 20 in flight and 4 for each replica are 5, and the window delays the way back."""
     _deploy(cluster, external.adapter, namespace, 20)
@@ -103,6 +104,16 @@ def test_hpa_scales_on_a_signal(cluster, external, namespace):
     dropped = cluster.model.set_in_flight(namespace, "web", 4)
     cluster.wait_replicas(namespace, "web", 1, 60)
     assert time.time() - dropped > 9
+
+
+def test_value_is_for_all_replicas(cluster, external, namespace):
+    """Case E4: by Value, 20 in flight and 4 at 3 replicas are 15."""
+    _deploy(cluster, external.adapter, namespace, 20, replicas=3)
+    metric = _external_metric(namespace, "Value", "4")
+    behavior = workloads.quick_behavior()
+    hpa = workloads.hpa(namespace, "web", [metric], maximum=15, behavior=behavior)
+    cluster.plane.kubectl.apply([hpa])
+    cluster.wait_replicas(namespace, "web", 15, 60)
 
 
 def test_hpa_scales_on_a_window_of_pods(cluster, adapter, namespace):
