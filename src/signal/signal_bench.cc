@@ -36,8 +36,10 @@ void AllSignals(benchmark::State& state) {
   const int64_t now_ms = NowMs(clock);
   for (int i = 0; i < kSignals; ++i) {
     const std::string name = "s" + std::to_string(i);
-    yaml += "- {name: " + name + ", target: 4, partial_window: serve, expression: " +
-            "'sum(max_over_time(inflight{namespace=\"" + name + "\"}[2m]))'}\n";
+    yaml.append("- {name: ")
+        .append(name)
+        .append(", target: 4, partial_window: serve, expression: ");
+    yaml.append("'sum(max_over_time(inflight{namespace=\"").append(name).append("\"}[2m]))'}\n");
     for (int j = 0; j < kSeriesPerSignal; ++j) {
       const metric::Labels labels(
           {{"__name__", "inflight"}, {"namespace", name}, {"pod", "pod-" + std::to_string(j)}});
