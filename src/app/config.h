@@ -20,7 +20,7 @@ enum class PodSource : uint8_t {
 
 /// Whether a replica is ready while the shared store is away for it.
 enum class StoreOutage : uint8_t {
-  kLast,   // not while another replica is ready, but the lowest-named one stays in
+  kLast,   // only while no other replica is ready
   kFail,   // never
   kServe,  // always
 };

@@ -103,7 +103,7 @@ class Replica:
     def _ask(self, question: str) -> str:
         with self._ask_lock:
             self.send(question)
-            return self._said.get(timeout=5)
+            return self._said.get(timeout=30)
 
     def check(self) -> tuple[bool, str]:
         """The readiness check: whether it is ok, and its reason."""
@@ -120,7 +120,7 @@ class Replica:
     def metrics(self) -> str:
         with self._ask_lock:
             self.send("metrics")
-            lines = list(iter(lambda: self._said.get(timeout=5), "."))
+            lines = list(iter(lambda: self._said.get(timeout=30), "."))
             return "\n".join(lines)
 
     def metric(self, name: str, labels: str = "") -> float:
@@ -143,10 +143,6 @@ class Replica:
             except subprocess.TimeoutExpired:
                 self.kill()
                 raise
-
-    @property
-    def exit_code(self) -> int | None:
-        return self._child.poll()
 
 
 _PATIENCE = 5

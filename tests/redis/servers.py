@@ -67,7 +67,7 @@ class Server:
             self._folder,
         ).start()
         if wait:
-            self._process.wait_ready(self.answers, 10)
+            self._process.wait_ready(self.answers, 60)
         return self
 
     def answers(self) -> bool:

