@@ -1,27 +1,18 @@
 #include "series/chunk.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 
 namespace activescale::series {
+
+using internal::kDistanceClasses;
+using internal::kSmallStepBits;
+using internal::kStepBits;
+using internal::SignExtend;
+using internal::SizeClass;
+
 namespace {
 
-/// Classes of a number's size, each with its own prefix of ones and a zero (the last has no zero).
-struct SizeClass {
-  uint64_t prefix;
-  int prefix_bits;
-  int value_bits;
-};
-
-/// Changes of the distance between timestamps, in milliseconds. The small class is for the jitter
-/// of a flush or a scrape, the last one for anything.
-constexpr SizeClass kDistanceClasses[] = {
-    {0b10, 2, 5}, {0b110, 3, 8}, {0b1110, 4, 12}, {0b11110, 5, 20}, {0b11111, 5, 64}};
-
-constexpr int kSmallStepBits = 4;
-constexpr int kStepBits = 9;
 /// Beyond this, whole doubles are no longer one apart and a step may not be exact.
 constexpr double kLargestWhole = 9007199254740992.0;
 
@@ -29,12 +20,6 @@ constexpr double kLargestWhole = 9007199254740992.0;
 bool Fits(int64_t value, int bits) {
   const int64_t half = int64_t{1} << (bits - 1);
   return value >= -half && value < half;
-}
-
-int64_t SignExtend(uint64_t value, int bits) {
-  if (bits == 64) return static_cast<int64_t>(value);
-  const uint64_t sign = uint64_t{1} << (bits - 1);
-  return static_cast<int64_t>((value ^ sign) - sign);
 }
 
 bool IsWhole(double value) { return std::abs(value) < kLargestWhole && std::trunc(value) == value; }
@@ -123,27 +108,14 @@ void Chunk::PutChangedBits(uint64_t changed) {
 }
 
 uint64_t ChunkReader::TakeBits(int count) {
-  // Eight bytes at once where there are eight: most reads are short and far from the end.
   constexpr int kWidest = 56;
-  const size_t byte_at = at_ / 8;
-  if (count <= kWidest && byte_at + sizeof(uint64_t) <= chunk_.bits_.size()) {
-    uint64_t word = 0;
-    std::memcpy(&word, chunk_.bits_.data() + byte_at, sizeof(word));
-    if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
-    const uint64_t bits = (word << (at_ % 8)) >> (64 - count);
-    at_ += static_cast<size_t>(count);
-    return bits;
+  if (count > kWidest) {
+    const uint64_t high = TakeBits(count - kWidest);
+    return (high << kWidest) | TakeBits(kWidest);
   }
-  uint64_t value = 0;
-  while (count > 0) {
-    const auto offset = static_cast<int>(at_ % 8);
-    const int taken = std::min(count, 8 - offset);
-    const uint64_t byte = chunk_.bits_[at_ / 8];
-    value = (value << taken) | ((byte >> (8 - offset - taken)) & ((uint64_t{1} << taken) - 1));
-    at_ += static_cast<size_t>(taken);
-    count -= taken;
-  }
-  return value;
+  const uint64_t bits = Peek() >> (64 - count);
+  at_ += static_cast<size_t>(count);
+  return bits;
 }
 
 int64_t ChunkReader::TakeDistanceChange() {
@@ -172,21 +144,17 @@ void ChunkReader::TakeValue() {
   current_.value = std::bit_cast<double>(std::bit_cast<uint64_t>(current_.value) ^ changed);
 }
 
-bool ChunkReader::Next(Sample& sample) {
-  if (done_ == chunk_.count_) return false;
+void ChunkReader::NextLong() {
   if (done_ == 0) {
     current_.time_ms = static_cast<int64_t>(TakeBits(64));
     current_.value = std::bit_cast<double>(TakeBits(64));
-  } else {
-    const auto distance =
-        static_cast<uint64_t>(distance_ms_) + static_cast<uint64_t>(TakeDistanceChange());
-    distance_ms_ = static_cast<int64_t>(distance);
-    current_.time_ms = static_cast<int64_t>(static_cast<uint64_t>(current_.time_ms) + distance);
-    TakeValue();
+    return;
   }
-  ++done_;
-  sample = current_;
-  return true;
+  const auto distance =
+      static_cast<uint64_t>(distance_ms_) + static_cast<uint64_t>(TakeDistanceChange());
+  distance_ms_ = static_cast<int64_t>(distance);
+  current_.time_ms = static_cast<int64_t>(static_cast<uint64_t>(current_.time_ms) + distance);
+  TakeValue();
 }
 
 }  // namespace activescale::series

@@ -1,12 +1,40 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "series/sample.h"
 
 namespace activescale::series {
+
+/// How a chunk writes numbers, for it and its reader.
+namespace internal {
+
+/// Classes of a number's size, each with its own prefix of ones and a zero (the last has no zero).
+struct SizeClass {
+  uint64_t prefix;
+  int prefix_bits;
+  int value_bits;
+};
+
+/// Changes of the distance between timestamps, in milliseconds. The small class is for the jitter
+/// of a flush or a scrape, the last one for anything.
+inline constexpr SizeClass kDistanceClasses[] = {
+    {0b10, 2, 5}, {0b110, 3, 8}, {0b1110, 4, 12}, {0b11110, 5, 20}, {0b11111, 5, 64}};
+
+inline constexpr int kSmallStepBits = 4;
+inline constexpr int kStepBits = 9;
+
+inline int64_t SignExtend(uint64_t value, int bits) {
+  if (bits == 64) return static_cast<int64_t>(value);
+  const uint64_t sign = uint64_t{1} << (bits - 1);
+  return static_cast<int64_t>((value ^ sign) - sign);
+}
+
+}  // namespace internal
 
 /// Samples of one series in order of time, compressed bit by bit: timestamps as the change of their
 /// distance, values as a small whole-number step from the one before where that is exact (requests
@@ -53,9 +81,18 @@ class ChunkReader {
   explicit ChunkReader(const Chunk& chunk) : chunk_(chunk) {}
 
   /// The next sample into `sample`; false at the end.
-  [[nodiscard]] bool Next(Sample& sample);
+  [[nodiscard]] bool Next(Sample& sample) {
+    if (done_ == chunk_.count_) return false;
+    if (done_ == 0 || !NextShort()) NextLong();
+    ++done_;
+    sample = current_;
+    return true;
+  }
 
  private:
+  [[nodiscard]] uint64_t Peek() const;
+  [[nodiscard]] bool NextShort();
+  void NextLong();
   uint64_t TakeBits(int count);
   bool TakeBit() { return TakeBits(1) != 0; }
   int64_t TakeDistanceChange();
@@ -69,5 +106,53 @@ class ChunkReader {
   int leading_zeros_ = 0;
   int window_bits_ = 0;
 };
+
+/// The next 56 bits and more, first the next one; zeros beyond the chunk's end.
+inline uint64_t ChunkReader::Peek() const {
+  const size_t byte_at = at_ / 8;
+  const size_t left = chunk_.bits_.size() - byte_at;
+  uint64_t word = 0;
+  // A copy of fixed length where there are eight bytes: that is one instruction.
+  if (left >= sizeof(word)) {
+    std::memcpy(&word, chunk_.bits_.data() + byte_at, sizeof(word));
+  } else {
+    std::memcpy(&word, chunk_.bits_.data() + byte_at, left);
+  }
+  if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
+  return word << (at_ % 8);
+}
+
+/// Reads a sample that is a small change of the one before, as nearly all are: its codes fit into
+/// one word. False, with nothing taken, if it is another.
+inline bool ChunkReader::NextShort() {
+  constexpr int kLongTime = 5;
+  constexpr int kChangedBits = 3;
+  uint64_t word = Peek();
+  // A code begins with as many ones as its class has in its row, and a zero.
+  const int time_ones = std::countl_one(word);
+  if (time_ones >= kLongTime) return false;
+  int used = time_ones + 1;
+  int64_t change = 0;
+  if (time_ones > 0) {
+    const int bits = internal::kDistanceClasses[time_ones - 1].value_bits;
+    change = internal::SignExtend((word << used) >> (64 - bits), bits);
+    used += bits;
+  }
+  word <<= used;
+  const int value_ones = std::countl_one(word);
+  if (value_ones >= kChangedBits) return false;
+  used += value_ones + 1;
+  if (value_ones > 0) {
+    const int bits = value_ones == 1 ? internal::kSmallStepBits : internal::kStepBits;
+    const int64_t step = internal::SignExtend((word << (value_ones + 1)) >> (64 - bits), bits);
+    current_.value = static_cast<double>(static_cast<int64_t>(current_.value) + step);
+    used += bits;
+  }
+  const auto distance = static_cast<uint64_t>(distance_ms_) + static_cast<uint64_t>(change);
+  distance_ms_ = static_cast<int64_t>(distance);
+  current_.time_ms = static_cast<int64_t>(static_cast<uint64_t>(current_.time_ms) + distance);
+  at_ += static_cast<size_t>(used);
+  return true;
+}
 
 }  // namespace activescale::series

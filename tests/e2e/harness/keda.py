@@ -89,7 +89,7 @@ class Keda:
 
     def _certificates(self, folder: pathlib.Path) -> pathlib.Path:
         """ca.crt, tls.crt and tls.key, for the operator, the adapter and the link between them."""
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         ca = self._cluster.plane.ca
         pair = ca.server("keda", aggregation.SERVER_NAMES, also_client=True)
         shutil.copyfile(ca.cert, folder / "ca.crt")

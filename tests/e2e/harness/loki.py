@@ -102,7 +102,7 @@ class Recipe:
             self._folder,
         ).start()
         self._stack.callback(self.model.stop)
-        self.port = int(wait_until(self._port, 20, "the model listens"))
+        self.port = wait_until(self._port, 20, "the model listens")
         pod = Pod("query-scheduler-0", self._ns, {"app": "query-scheduler"})
         self._envoy = Envoy(
             pod, [self._sink_port], self.port, self._folder, EnvoyOptions((_PREFIX,))
@@ -148,8 +148,8 @@ class Recipe:
             failed=metrics["checks"]["fails"],
         )
 
-    def _port(self) -> str:
-        return self.model.log_path.read_text().rpartition("listening on port ")[2].strip()
+    def _port(self) -> int:
+        return int(self.model.log_path.read_text().rpartition("listening on port ")[2])
 
     def _follow(self) -> None:
         """Gives the model the queriers that are ready, and notes what the replicas do."""
