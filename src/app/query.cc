@@ -4,12 +4,12 @@
 
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "app/program.h"
 #include "app/sim_flags.h"
-#include "base/duration.h"
 #include "base/percent.h"
 #include "net/http_client.h"
 #include "queryapi/answer.h"

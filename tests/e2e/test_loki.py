@@ -17,7 +17,7 @@ from tests.lib.process import free_ports, wait_until
 
 pytestmark = pytest.mark.timeout(1800)
 
-_SCALE = float(os.environ.get("LOKI_SCALE", "0.2"))
+_SCALE = float(os.environ.get("LOKI_SCALE", "0.1"))
 _STABILIZATION_SECONDS = 300
 # 50 users keep 100 parts in flight, which is 25 queriers at a threshold of 4; a spike to 100 users
 # is more, and above its 75th percentile only for a while.
@@ -92,7 +92,14 @@ def _autoscaler(wiring: str, ns: str, query_port: int, keda_port: int) -> list[d
     return [document]
 
 
-@pytest.mark.parametrize("wiring", ["keda-prometheus", "keda-external", "external-metrics"])
+_WIRINGS = (
+    "keda-prometheus",
+    "keda-external",
+    pytest.param("external-metrics", marks=pytest.mark.short),
+)
+
+
+@pytest.mark.parametrize("wiring", _WIRINGS)
 def test_the_recipe_scales(cluster, rights, namespace, figures, wiring):
     with _recipe(cluster, namespace, wiring) as recipe:
         name = "querier" if wiring == "external-metrics" else "keda-hpa-querier"
