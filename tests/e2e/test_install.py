@@ -1,6 +1,7 @@
 """What an operator applies: the real API server accepts it, and its process makes an HPA scale."""
 
 import base64
+import os
 import subprocess
 
 import pytest
@@ -68,6 +69,25 @@ def test_kustomize_overlays_are_accepted(bare, overlay):
     wait_until(lambda: bare.pods(_NS, "app=activescale"), 30, "the Deployment makes its pods")
 
 
+@pytest.fixture
+def external(bare):
+    """Takes away the owner of external metrics, which nobody serves here: while it is there, no
+    namespace can be deleted."""
+    yield
+    bare.plane.kubectl(
+        "delete", "apiservice", "--ignore-not-found", "v1beta1.external.metrics.k8s.io"
+    )
+
+
+def test_kustomize_components_are_accepted(bare, external, tmp_path):
+    """Those for signals, external metrics and KEDA, all together on one overlay."""
+    base = os.path.relpath(_KUSTOMIZE.parent, tmp_path.resolve())
+    components = [f"{base}/components/{name}" for name in ("signals", "external-metrics", "keda")]
+    kustomization = {"resources": [f"{base}/overlays/single"], "components": components}
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    _apply(bare, bare.plane.kubectl("kustomize", str(tmp_path)))
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -83,7 +103,7 @@ def test_kustomize_overlays_are_accepted(bare, overlay):
     ],
     ids=["defaults", "ha", "cert-manager", "namespaces", "signals"],
 )
-def test_helm_renders_what_is_accepted(bare, values):
+def test_helm_renders_what_is_accepted(bare, external, values):
     bare.plane.kubectl.apply([workloads.namespace(ns) for ns in (_NS, "shop", "web")])
     _apply(bare, _helm(*values))
 
