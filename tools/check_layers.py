@@ -45,7 +45,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "curl/": {"net"},
     "hiredis/": {"redis"},
     "sqlite3.h": {"series"},
-    "re2/": {"series", "promql"},
+    "re2/": {"metric", "series", "promql"},
     "snappy": {"source"},
     "google/protobuf": {"source"},
     "zlib.h": {"ingest"},

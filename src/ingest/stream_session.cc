@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include <cmath>
 #include <utility>
+#include <vector>
 
 #include "base/duration.h"
 #include "base/log.h"
@@ -61,7 +63,10 @@ std::shared_ptr<StreamSession> StreamSession::Open(Ingest& ingest, std::string p
 base::Result<void> StreamSession::OnMessage(WireScanner& scanner, Slices message) {
   const base::SteadyTime now = ingest_.clock_.Now();
   ingest_.metrics_.messages.Increment();
-  const ScannedMessage* scanned = scanner.Scan(message, base::VerbosityAtLeast(kDebug));
+  const StatTap& tap = ingest_.options_.stats;
+  const bool wants_stats = tap.chooser != nullptr && tap.active();
+  const ScannedMessage* scanned =
+      scanner.Scan(message, base::VerbosityAtLeast(kDebug), wants_stats ? tap.chooser : nullptr);
   if (scanned == nullptr) {
     ingest_.metrics_.ended_malformed.Increment();
     return base::Fail(base::Code::kInvalidArgument,
@@ -75,6 +80,7 @@ base::Result<void> StreamSession::OnMessage(WireScanner& scanner, Slices message
   if (stream_ == nullptr) return {};
   if (presence_ != nullptr) presence_->Touch(now);
   Aggregate(*scanned, SumOf(*scanned), now);
+  if (wants_stats && counts_) TakeStats(*scanned, now);
   return {};
 }
 
@@ -186,7 +192,7 @@ store::Flush StreamSession::SumOf(const ScannedMessage& message) {
     VLOG(kDebug, "skipping metric name={} pod={}/{}", name, pod_.ns, pod_.name);
   }
   for (const ScannedFamily& family : message.families) {
-    bool matched = false;
+    bool matched = family.chosen;
     for (const ScannedSample& sample : message.SamplesOf(family)) {
       const auto kind = ingest_.options_.rules.Classify(family.name, message.LabelsOf(sample));
       if (!kind) continue;
@@ -249,7 +255,9 @@ void StreamSession::Aggregate(const ScannedMessage& message, const store::Flush&
 
 void StreamSession::Publish(const FlushAggregator::Publication& publication) {
   published_ = true;
-  switch (stream_->Write(publication.flush, publication.received)) {
+  const store::WriteOutcome outcome = stream_->Write(publication.flush, publication.received);
+  counts_ = outcome == store::WriteOutcome::kStored;
+  switch (outcome) {
     case store::WriteOutcome::kStored:
       break;
     case store::WriteOutcome::kSuperseded:
@@ -270,6 +278,26 @@ void StreamSession::Publish(const FlushAggregator::Publication& publication) {
   ingest_.metrics_.stored_metrics.Increment(stored);
   const std::chrono::duration<double> took = ingest_.clock_.Now() - publication.received;
   ingest_.metrics_.push_to_stored.Observe(took.count());
+}
+
+void StreamSession::TakeStats(const ScannedMessage& message, base::SteadyTime now) {
+  std::vector<metric::ChosenStat> stats;
+  for (const ScannedFamily& family : message.families) {
+    if (!family.chosen) continue;
+    for (const ScannedSample& sample : message.SamplesOf(family)) {
+      const auto value = sample.gauge ? sample.gauge : sample.counter;
+      if (!value || !std::isfinite(*value)) {
+        (value ? ingest_.metrics_.value_out_of_range : ingest_.metrics_.value_not_gauge)
+            .Increment();
+        continue;
+      }
+      stats.push_back({.name = family.name,
+                       .labels = message.LabelsOf(sample),
+                       .value = *value,
+                       .counter = !sample.gauge});
+    }
+  }
+  ingest_.options_.stats.take(pod_, stats, now, aggregator_.began_flush());
 }
 
 std::optional<base::SteadyTime> StreamSession::OnDue(base::SteadyTime now) {

@@ -3,8 +3,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/clock.h"
@@ -18,11 +20,25 @@
 #include "ingest/wire_scanner.h"
 #include "kube/envoy_pod_index.h"
 #include "kube/peer_check.h"
+#include "metric/pod_key.h"
+#include "metric/stat_chooser.h"
 #include "metric/stat_name.h"
 #include "store/sample_store.h"
 #include "telemetry/registry.h"
 
 namespace activescale::ingest {
+
+/// Where stats go that are no metrics of ours. Called by gRPC's threads, so it must not block.
+struct StatTap {
+  const metric::StatChooser* chooser = nullptr;  // null: there are none
+  /// Whether anybody wants them now: else they are not even decoded.
+  std::function<bool()> active = nullptr;
+  /// Stats of one message of a pod's stream that counts, received at `received`; `begins_flush`
+  /// tells whether it is the first of its flush.
+  std::function<void(const metric::PodKey& pod, std::span<const metric::ChosenStat> stats,
+                     base::SteadyTime received, bool begins_flush)>
+      take = nullptr;
+};
 
 struct IngestOptions {
   metric::StatNameRules rules;
@@ -36,6 +52,7 @@ struct IngestOptions {
   kube::PeerCheck peer_check = nullptr;
   /// A sender that has another address than its pod is refused, and not only counted.
   bool refuse_wrong_peers = false;
+  StatTap stats = {};
 };
 
 /// What all streams share. Outlives them. Threads: any.
@@ -126,6 +143,7 @@ class StreamSession final : public Due, public std::enable_shared_from_this<Stre
   void Aggregate(const ScannedMessage& message, const store::Flush& part, base::SteadyTime now)
       REQUIRES(mutex_);
   void Publish(const FlushAggregator::Publication& publication) REQUIRES(mutex_);
+  void TakeStats(const ScannedMessage& message, base::SteadyTime now) REQUIRES(mutex_);
   void WatchSender(const ScannedMessage& message, base::SteadyTime now) REQUIRES(mutex_);
   void WatchCadence(base::SteadyTime now) REQUIRES(mutex_);
   void SetSlow(bool slow) REQUIRES(mutex_);
@@ -142,6 +160,7 @@ class StreamSession final : public Due, public std::enable_shared_from_this<Stre
   bool scheduled_ GUARDED_BY(mutex_) = false;  // in the publication queue
   bool counted_as_batched_ GUARDED_BY(mutex_) = false;
   bool published_ GUARDED_BY(mutex_) = false;  // a whole flush of this stream
+  bool counts_ GUARDED_BY(mutex_) = true;      // the store took the last flush
   bool slow_ GUARDED_BY(mutex_) = false;
   bool ended_ GUARDED_BY(mutex_) = false;
 

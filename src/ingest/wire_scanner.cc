@@ -18,8 +18,9 @@ constexpr uint32_t kFamilyType = 3 << 3 | static_cast<uint32_t>(WireType::kVarin
 constexpr uint32_t kFamilyMetric = LengthTag(4);
 constexpr uint32_t kMetricLabel = LengthTag(1);
 constexpr uint32_t kMetricGauge = LengthTag(2);
+constexpr uint32_t kMetricCounter = LengthTag(3);
 constexpr uint32_t kMetricTimestamp = 6 << 3 | static_cast<uint32_t>(WireType::kVarint);
-constexpr uint32_t kGaugeValue = 1 << 3 | static_cast<uint32_t>(WireType::kFixed64);
+constexpr uint32_t kValueOfBoth = 1 << 3 | static_cast<uint32_t>(WireType::kFixed64);
 constexpr uint32_t kLabelName = LengthTag(1);
 constexpr uint32_t kLabelValue = LengthTag(2);
 
@@ -66,15 +67,19 @@ class PlainBytes {
   const uint8_t* end_;
 };
 
+bool Chosen(const metric::StatChooser* chooser, std::string_view name) {
+  return chooser != nullptr && chooser->Chooses(name);
+}
+
 /// Whether a family is as Envoy writes it, one name, one type and one metric, and its name cannot
 /// matter: then there is nothing else to find in it.
-bool IsPlainAndSkipped(std::string_view family) {
+bool IsPlainAndSkipped(std::string_view family, const metric::StatChooser* chooser) {
   PlainBytes bytes(family);
   std::string_view name;
   std::string_view metric;
   return bytes.Tag(kFamilyName) && bytes.Payload(&name) && bytes.Tag(kFamilyType) &&
          bytes.SkipByte() && bytes.Tag(kFamilyMetric) && bytes.Payload(&metric) &&
-         bytes.left() == 0 && !metric::StatNameRules::IsCandidate(name);
+         bytes.left() == 0 && !metric::StatNameRules::IsCandidate(name) && !Chosen(chooser, name);
 }
 
 }  // namespace
@@ -94,9 +99,11 @@ void WireScanner::Reset() {
   copies_used_ = 0;
 }
 
-const ScannedMessage* WireScanner::Scan(Slices slices, bool want_skipped_names) {
+const ScannedMessage* WireScanner::Scan(Slices slices, bool want_skipped_names,
+                                        const metric::StatChooser* chooser) {
   Reset();
   want_skipped_names_ = want_skipped_names;
+  chooser_ = chooser;
   WireCursor cursor(slices);
   for (Tag tag; !cursor.AtEnd();) {
     if (message_.timestamp_ms && !want_skipped_names_) {
@@ -124,7 +131,8 @@ void WireScanner::PassPlainFamilies(WireCursor& message) {
   PlainBytes bytes(chunk);
   size_t passed = 0;
   std::string_view family;
-  while (bytes.Tag(kMessageFamily) && bytes.Payload(&family) && IsPlainAndSkipped(family)) {
+  while (bytes.Tag(kMessageFamily) && bytes.Payload(&family) &&
+         IsPlainAndSkipped(family, chooser_)) {
     ++message_.skipped_families;
     passed = chunk.size() - bytes.left();
   }
@@ -148,13 +156,14 @@ bool WireScanner::ScanFamily(WireCursor family) {
     }
   }
   const std::string_view name = Flatten(name_bytes);
-  if (!metric::StatNameRules::IsCandidate(name)) {
+  const bool chosen = Chosen(chooser_, name);
+  if (!chosen && !metric::StatNameRules::IsCandidate(name)) {
     ++message_.skipped_families;
     if (want_skipped_names_) message_.skipped_names.push_back(name);
     return true;
   }
   if (!Validate(start, kMetricFamilySchema, kDepthInside)) return false;
-  message_.families.push_back({name, static_cast<uint32_t>(message_.samples.size()), 0});
+  message_.families.push_back({name, chosen, static_cast<uint32_t>(message_.samples.size()), 0});
   return DecodeSamples(start);
 }
 
@@ -196,20 +205,27 @@ bool WireScanner::DecodeMetric(WireCursor metric) {
       if (!metric.ReadPayload(&payload) || !DecodeLabel(payload)) return false;
       ++sample.label_count;
     } else if (tag.value == kMetricGauge) {
-      if (!metric.ReadPayload(&payload)) return false;
-      double value = sample.gauge.value_or(0);  // a gauge in two parts is merged
-      while (!payload.AtEnd()) {
-        if (!payload.ReadTag(&tag)) return false;
-        const bool ok = tag.value == kGaugeValue ? payload.ReadDouble(&value)
-                                                 : payload.SkipField(tag, kDepthInside - 2);
-        if (!ok) return false;
-      }
-      sample.gauge = value;
+      if (!metric.ReadPayload(&payload) || !DecodeValue(payload, &sample.gauge)) return false;
+    } else if (tag.value == kMetricCounter) {
+      if (!metric.ReadPayload(&payload) || !DecodeValue(payload, &sample.counter)) return false;
     } else if (!metric.SkipField(tag, kDepthInside - 1)) {
       return false;
     }
   }
   message_.samples.push_back(sample);
+  return true;
+}
+
+/// Of a gauge or a counter; one in two parts is merged.
+bool WireScanner::DecodeValue(WireCursor bytes, std::optional<double>* value) {
+  double number = value->value_or(0);
+  for (Tag tag; !bytes.AtEnd();) {
+    if (!bytes.ReadTag(&tag)) return false;
+    const bool ok = tag.value == kValueOfBoth ? bytes.ReadDouble(&number)
+                                              : bytes.SkipField(tag, kDepthInside - 2);
+    if (!ok) return false;
+  }
+  *value = number;
   return true;
 }
 

@@ -9,20 +9,23 @@
 #include <vector>
 
 #include "ingest/wire_cursor.h"
+#include "metric/stat_chooser.h"
 #include "metric/stat_name.h"
 
 namespace activescale::ingest {
 
-/// One metric of a family. `gauge` is nothing if the metric is not a gauge.
+/// One metric of a family. Both are nothing if the metric is neither.
 struct ScannedSample {
   uint32_t first_label = 0;
   uint32_t label_count = 0;
   std::optional<double> gauge;
+  std::optional<double> counter;
 };
 
-/// A family whose name may be a metric of ours.
+/// A family whose name may be a metric of ours, or was chosen.
 struct ScannedFamily {
   std::string_view name;
+  bool chosen = false;
   uint32_t first_sample = 0;
   uint32_t sample_count = 0;
 };
@@ -58,8 +61,10 @@ struct ScannedMessage {
 /// Threads: one at a time; the result belongs to that thread.
 class WireScanner {
  public:
-  /// Null if the message is malformed. `want_skipped_names` is for debug logs.
-  [[nodiscard]] const ScannedMessage* Scan(Slices slices, bool want_skipped_names = false);
+  /// Null if the message is malformed. `want_skipped_names` is for debug logs. `chooser` may be
+  /// null: no family matters but those that may be metrics of ours.
+  [[nodiscard]] const ScannedMessage* Scan(Slices slices, bool want_skipped_names = false,
+                                           const metric::StatChooser* chooser = nullptr);
 
  private:
   void Reset();
@@ -67,6 +72,7 @@ class WireScanner {
   [[nodiscard]] bool ScanFamily(WireCursor family);
   [[nodiscard]] bool DecodeSamples(WireCursor family);
   [[nodiscard]] bool DecodeMetric(WireCursor metric);
+  [[nodiscard]] static bool DecodeValue(WireCursor bytes, std::optional<double>* value);
   [[nodiscard]] bool DecodeLabel(WireCursor label);
   [[nodiscard]] bool FindTimestamp(WireCursor metric);
   /// The bytes as one piece: in place where they lie in one slice, else copied.
@@ -74,6 +80,7 @@ class WireScanner {
 
   ScannedMessage message_;
   bool want_skipped_names_ = false;
+  const metric::StatChooser* chooser_ = nullptr;
   std::deque<std::string> copies_;  // of strings that lie across slices; never moved
   size_t copies_used_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -78,9 +79,24 @@ void SeriesStore::NoteSelectors() {
   selectors_version_.store(version, std::memory_order_relaxed);
 }
 
-void SeriesStore::Keep(const Matchers& matchers, std::chrono::milliseconds retention) {
+void SeriesStore::Keep(const Matchers& matchers, std::chrono::milliseconds retention,
+                       int64_t since_ms) {
   const base::MutexLock lock(mutex_);
-  Renew(matchers, retention.count(), NowMs()).kept = true;
+  Lease& lease = Renew(matchers, retention.count(), NowMs());
+  lease.kept = true;
+  lease.since_ms = std::min(lease.since_ms, since_ms);
+}
+
+std::vector<std::shared_ptr<const Series>> SeriesStore::Kept() const {
+  const base::MutexLock lock(mutex_);
+  std::unordered_set<std::shared_ptr<const Series>> kept;
+  leases_.ForEach([&](const Lease& lease) REQUIRES(mutex_) {
+    if (!lease.kept) return;
+    for (std::shared_ptr<Series>& series : index_.Select(lease.matchers)) {
+      kept.insert(std::move(series));
+    }
+  });
+  return {kept.begin(), kept.end()};
 }
 
 bool SeriesStore::Wants(const metric::Labels& labels) const {

@@ -53,8 +53,13 @@ class SeriesStore final : public SeriesSource {
   SeriesStore(const SeriesStoreOptions& options, const base::Clock& clock)
       : options_(options), clock_(clock) {}
 
-  /// Records what `matchers` select from now on, at least the last `retention` of it.
-  void Keep(const Matchers& matchers, std::chrono::milliseconds retention) EXCLUDES(mutex_);
+  /// Records what `matchers` select from now on, at least the last `retention` of it. `since_ms`:
+  /// what was recorded from then on until now is about to be appended.
+  void Keep(const Matchers& matchers, std::chrono::milliseconds retention,
+            int64_t since_ms = kMaxTime) EXCLUDES(mutex_);
+
+  /// The series that are kept, in no order.
+  [[nodiscard]] std::vector<std::shared_ptr<const Series>> Kept() const EXCLUDES(mutex_);
 
   /// Another number each time a selector comes or goes; 0 while there is none, so that nothing at
   /// all is recorded. Takes no lock.
