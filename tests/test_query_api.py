@@ -2,6 +2,7 @@
 
 import json
 import ssl
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -78,3 +79,42 @@ def test_a_token_is_asked_for_over_tls(lab):
     token.write_text("rotated")
     assert ask(url, "s3cret")[0] == 401
     assert ask(url, "rotated")[0] == 200
+
+
+def test_hostile_queries_get_a_clear_error_in_bounded_time(lab):
+    (port,) = free_ports(1)
+    server = lab.activescale(f"--query-address=127.0.0.1:{port}")
+    base = f"http://127.0.0.1:{port}"
+    before = server.rss_bytes()
+    hostile = {
+        "-" * 10_000 + "1": 400,
+        "(" * 10_000 + "1" + ")" * 10_000: 400,
+        'a{b=~"' + "(x+)*" * 5_000 + '"}': 503,  # explosive elsewhere, linear here
+        'a{b=~"((((((a{100}){100}){100}){100}){100}){100})"}': 400,
+        "a" * 60_000: 503,  # a name like another, of which nothing is known
+        "rate(a[5m:1ms])[30d:1ms]": 422,
+        "sum_over_time(vector(1)[365d:1ms])": 422,
+        "1 + " * 3_000 + "1": 400,
+    }
+    for expression, want in hostile.items():
+        form = urllib.parse.urlencode({"query": expression}).encode()
+        request = urllib.request.Request(base + "/api/v1/query", form)
+        begin = time.monotonic()
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                status, text = answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            status, text = error.code, error.read()
+        assert status == want, (expression[:40], status, text[:200])
+        assert json.loads(text)["status"] == "error"
+        assert time.monotonic() - begin < 20, expression[:40]
+    too_large = urllib.request.Request(base + "/api/v1/query", b"query=" + b"a" * (2 << 20))
+    try:
+        status = urllib.request.urlopen(too_large, timeout=30).status
+    except urllib.error.HTTPError as error:
+        status = error.code
+    except (urllib.error.URLError, ConnectionError):
+        status = 413  # closed before all of it was sent
+    assert status == 413
+    assert ask(base + query("vector(1)"))[0] == 200
+    assert server.rss_bytes() - before < 256 << 20
