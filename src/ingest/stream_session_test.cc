@@ -11,9 +11,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/testing/fake_clock.h"
-#include "ingest/testing/envoy_message.h"
-#include "store/embedded_store.h"
+#include "ingest/testing/session_fixture.h"
 
 namespace activescale::ingest {
 namespace {
@@ -25,58 +23,8 @@ using std::chrono::seconds;
 using store::PodReading;
 using testing::HasSubstr;
 
-constexpr char kInbound[] = "http.inbound_0.0.0.0_8080;.downstream_rq_active";
-constexpr char kOutbound[] = "http.outbound_0.0.0.0_8080;.downstream_rq_active";
-constexpr char kListener[] = "listener.0.0.0.0_8080.downstream_cx_active";
+using StreamSessionTest = SessionFixture;
 
-/// What pushes: streams over one store, with a clock that the test moves.
-class StreamSessionTest : public testing::Test {
- protected:
-  explicit StreamSessionTest(IngestOptions options = {})
-      : ingest_(std::move(options), store_, &pods_, clock_, registry_) {}
-
-  std::shared_ptr<StreamSession> Open() { return StreamSession::Open(ingest_, "10.0.0.9:4711"); }
-
-  base::Result<void> Send(StreamSession& stream, const EnvoyMessage& message) {
-    return SendBytes(stream, message.Bytes());
-  }
-  base::Result<void> SendBytes(StreamSession& stream, const std::string& bytes) {
-    const std::vector<std::string_view> slices = {bytes};
-    return stream.OnMessage(scanner_, slices);
-  }
-
-  void Pass(milliseconds time) {
-    clock_.Advance(time);
-    ingest_.Tick(clock_.Now());
-  }
-
-  /// What the pod's three metrics are: "3 zero 12" or "missing missing missing".
-  std::string Say(const std::string& ns, const std::string& pod) {
-    std::string text;
-    for (size_t i = 0; i < metric::kMetricKindCount; ++i) {
-      store_.Read({{ns, pod}}, static_cast<MetricKind>(i),
-                  [&](const base::Result<store::ReadResult>& result) {
-                    const PodReading& reading = result->readings[0];
-                    text += i == 0 ? "" : " ";
-                    text += reading.state == PodReading::State::kMissing ? "missing"
-                            : reading.state == PodReading::State::kSynthesizedZero
-                                ? "zero"
-                                : reading.value.ToString();
-                  });
-    }
-    return text;
-  }
-
-  base::FakeClock clock_;
-  telemetry::Registry registry_;
-  store::EmbeddedStore store_{{.ttl = seconds(20)}, clock_, registry_};
-  kube::EnvoyPodIndex pods_{seconds(60), clock_};
-  Ingest ingest_;
-  IngestMetrics& metrics_ = ingest_.metrics();
-  WireScanner scanner_;
-};
-
-// Case E1: the message of the Go program's documentation.
 TEST_F(StreamSessionTest, TimeFromPushToStoreIsCountedForEachWholeFlush) {
   const auto stream = Open();
   ASSERT_TRUE(Send(*stream, EnvoyMessage("shop", "web-0").Gauge(kInbound, 3)));
@@ -87,6 +35,7 @@ TEST_F(StreamSessionTest, TimeFromPushToStoreIsCountedForEachWholeFlush) {
   EXPECT_DOUBLE_EQ(histogram.sample_sum, 0.06);
 }
 
+// Case E1: the message of the Go program's documentation.
 TEST_F(StreamSessionTest, DocumentedMessageGivesItsThreeMetrics) {
   const auto stream = Open();
   ASSERT_TRUE(
@@ -369,80 +318,9 @@ TEST_F(StreamSessionTest, TtlBelowThreeFlushIntervalsIsShownWhileTheStreamIsOpen
   EXPECT_EQ(metrics_.slow_streams.Value(), 0);
 }
 
-TEST_F(StreamSessionTest, SecondClusterIsCountedAndServed) {
-  const auto first = Open();
-  const auto second = Open();
-  const auto same = Open();
-  ASSERT_TRUE(Send(*first, EnvoyMessage("shop", "a").Metadata("CLUSTER_ID", "east")));
-  ASSERT_TRUE(Send(*second, EnvoyMessage("shop", "b").Metadata("CLUSTER_ID", "west")));
-  ASSERT_TRUE(Send(*same, EnvoyMessage("shop", "c").Metadata("CLUSTER_ID", "east")));
-  EXPECT_EQ(metrics_.other_clusters.Value(), 1);
-  EXPECT_EQ(Say("shop", "b"), "zero zero zero");
-}
-
-class OneClusterTest : public StreamSessionTest {
- protected:
-  OneClusterTest() : StreamSessionTest({.rules = {}, .cluster_id = "east"}) {}
-};
-
-TEST_F(OneClusterTest, OtherClustersAreRefused) {
-  const auto wrong = Open();
-  ASSERT_TRUE(Send(*wrong, EnvoyMessage("shop", "a").Metadata("CLUSTER_ID", "west")));
-  ASSERT_TRUE(Send(*wrong, EnvoyMessage().Gauge(kInbound, 1)));
-  EXPECT_EQ(Say("shop", "a"), "missing missing missing");
-  EXPECT_EQ(metrics_.id_wrong_cluster.Value(), 2);
-  EXPECT_THAT(wrong->End(true).error().message, HasSubstr("west"));
-  const auto right = Open();
-  const auto silent = Open();
-  ASSERT_TRUE(Send(*right, EnvoyMessage("shop", "b").Metadata("CLUSTER_ID", "east")));
-  ASSERT_TRUE(Send(*silent, EnvoyMessage("shop", "c")));
-  EXPECT_EQ(Say("shop", "b"), "zero zero zero");
-  EXPECT_EQ(Say("shop", "c"), "zero zero zero");
-}
-
-/// The verdict on a sender is in the name of the pod that it claims to be.
-kube::PeerVerdict VerdictByName(metric::PodKeyView pod, std::string_view peer) {
-  EXPECT_EQ(peer, "10.0.0.9:4711");
-  if (pod.name == "other") return kube::PeerVerdict::kMismatch;
-  return pod.name == "new" ? kube::PeerVerdict::kUnknownPod : kube::PeerVerdict::kMatch;
-}
-
-class PeerCountTest : public StreamSessionTest {
- protected:
-  PeerCountTest() : StreamSessionTest({.rules = {}, .peer_check = VerdictByName}) {}
-};
-
-TEST_F(PeerCountTest, SendersOfAnotherAddressAreCountedAndStored) {
-  const auto stream = Open();
-  ASSERT_TRUE(Send(*stream, EnvoyMessage("shop", "other")));
-  EXPECT_EQ(Say("shop", "other"), "zero zero zero");
-  EXPECT_EQ(metrics_.peer_checks[static_cast<size_t>(kube::PeerVerdict::kMismatch)]->Value(), 1);
-  EXPECT_EQ(metrics_.id_wrong_peer.Value(), 0);
-}
-
-class PeerEnforceTest : public StreamSessionTest {
- protected:
-  PeerEnforceTest()
-      : StreamSessionTest({.rules = {}, .peer_check = VerdictByName, .refuse_wrong_peers = true}) {}
-};
-
-TEST_F(PeerEnforceTest, OnlySendersProvenWrongAreRefused) {
-  const auto wrong = Open();
-  ASSERT_TRUE(Send(*wrong, EnvoyMessage("shop", "other").Gauge(kInbound, 1)));
-  ASSERT_TRUE(Send(*wrong, EnvoyMessage().Gauge(kInbound, 1)));
-  EXPECT_EQ(Say("shop", "other"), "missing missing missing");
-  EXPECT_EQ(metrics_.id_wrong_peer.Value(), 2);
-  EXPECT_THAT(wrong->End(true).error().message, HasSubstr("shop/other"));
-  for (const char* pod : {"new", "web"}) {
-    const auto stream = Open();
-    ASSERT_TRUE(Send(*stream, EnvoyMessage("shop", pod)));
-    EXPECT_EQ(Say("shop", pod), "zero zero zero") << pod;
-  }
-}
-
 class AbsentIsZeroTest : public StreamSessionTest {
  protected:
-  AbsentIsZeroTest() : StreamSessionTest({.rules = {}, .absent = AbsentFamily::kZero}) {}
+  AbsentIsZeroTest() : SessionFixture({.rules = {}, .absent = AbsentFamily::kZero}) {}
 };
 
 TEST_F(AbsentIsZeroTest, AbsentFamilyThatWasSeenIsZeroAtOnce) {
