@@ -85,6 +85,9 @@ Cluster::Cluster(ClusterAccesses accesses, const Config& config, const base::Clo
       other_replicas_(registry.AddGauge("activescale_other_ready_replicas_without_shared_store",
                                         "Ready replicas besides this one, none of which knows the "
                                         "pods of the others. Anything above 0 is a fault.")) {
+  if (config.watch_hpas) {
+    scales_ = std::make_unique<kube::ScaleWatch>(WatchContext(), config.namespaces);
+  }
   if (!config.pod_namespace.empty()) {
     replicas_ = std::make_unique<kube::ReplicaWatch>(
         kube::ReplicaWatch::Context{
@@ -100,6 +103,7 @@ kube::WatchGroup::Context Cluster::WatchContext() {
 void Cluster::Start(std::function<base::Result<void>(const net::TlsPair&)> install) {
   LOG_INFO("pods from kube-apiserver at {} ({})", api_.access().server, api_.access().origin);
   pods_.Start();
+  if (scales_) scales_->Start();
   auth_config_.Start();
   if (replicas_) replicas_->Start();
   if (config_.manage_apiservice_ca) {

@@ -18,6 +18,7 @@
 #include "kube/credentials.h"
 #include "kube/delegated_auth_config_watch.h"
 #include "kube/replica_watch.h"
+#include "kube/scale_watch.h"
 #include "kube/watch_pod_index.h"
 #include "metricsapi/access_control.h"
 #include "metricsapi/authenticator.h"
@@ -56,6 +57,8 @@ class Cluster {
 
   [[nodiscard]] const kube::WatchPodIndex& pods() const { return pods_; }
   [[nodiscard]] metricsapi::AccessControl& access() { return access_; }
+  /// Null if nobody asked for it.
+  [[nodiscard]] const kube::ScaleWatch* scales() const { return scales_.get(); }
   void AddChecks(telemetry::HealthChecks& checks);
 
   /// Names, in order, of the replicas that our Service shows as ready; none if nobody told us which
@@ -78,6 +81,7 @@ class Cluster {
   kube::ApiClient authentication_api_;
   kube::ApiClient authorization_api_;
   kube::WatchPodIndex pods_;
+  std::unique_ptr<kube::ScaleWatch> scales_;
   kube::DelegatedAuthConfigWatch auth_config_;
   kube::ApiTokenReviewer tokens_;
   kube::ApiAccessReviewer reviews_;

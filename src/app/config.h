@@ -51,7 +51,8 @@ struct Config {
   ingest::AbsentFamily absent_family = ingest::AbsentFamily::kKeep;
   bool checks_peers = true;  // of senders, against the pod watch
   bool refuses_wrong_peers = false;
-  std::string cluster_id;  // empty: the first one seen
+  std::string cluster_id;                // empty: the first one seen
+  std::vector<std::string> envoy_stats;  // patterns of names
 
   // Store.
   std::chrono::nanoseconds ttl{};
@@ -82,7 +83,11 @@ struct Config {
   std::string query_bearer_token_file;
   ListenAddress remote_write_address;
   std::string remote_write_bearer_token_file;
-  std::string scrape_config;  // a file; empty: nothing is scraped
+  std::string scrape_config;      // a file; empty: nothing is scraped
+  std::vector<std::string> keep;  // selectors
+  std::string data_dir;           // empty: series are in memory alone
+  std::chrono::nanoseconds retention{};
+  bool watch_hpas = false;
 
   // Kubernetes.
   PodSource pod_source = PodSource::kAuto;

@@ -63,7 +63,8 @@ std::unique_ptr<store::RedisStore> MakeRedisStore(const Config& config, net::IoL
       std::move(client), clock, registry, draw());
 }
 
-ingest::IngestOptions IngestOptions(const Config& config, const Cluster* cluster) {
+ingest::IngestOptions IngestOptions(const Config& config, const Cluster* cluster,
+                                    ingest::StatTap stats) {
   return {
       .rules = metric::StatNameRules(config.inbound_stat_prefixes, config.outbound_stat_prefixes),
       .absent = config.absent_family,
@@ -74,7 +75,8 @@ ingest::IngestOptions IngestOptions(const Config& config, const Cluster* cluster
                               metric::PodKeyView pod,
                               std::string_view peer) { return pods->CheckPeer(pod, peer); }
                         : kube::PeerCheck(),
-      .refuse_wrong_peers = config.refuses_wrong_peers};
+      .refuse_wrong_peers = config.refuses_wrong_peers,
+      .stats = std::move(stats)};
 }
 
 /// Names under which the aggregator and people on this machine reach us; empty: the machine's.
@@ -111,7 +113,7 @@ Server::Server(const Config& config, const base::Clock& clock,
       envoy_pods_(config.ttl * kPodGraceTtls, clock),
       pods_(cluster_ ? static_cast<const kube::PodIndex&>(cluster_->pods()) : envoy_pods_),
       signals_(config, store_, pods_, clock, registry_),
-      ingest_(IngestOptions(config, cluster_.get()), signals_.ingest_store(),
+      ingest_(IngestOptions(config, cluster_.get(), signals_.stat_tap()), signals_.ingest_store(),
               cluster_ ? nullptr : &envoy_pods_, clock, registry_),
       custom_metrics_(pods_, store_, signals_.windows(), clock, registry_),
       external_metrics_([this] { return signals_.catalogue(); }, signals_.reader(),
@@ -153,6 +155,9 @@ base::Result<std::unique_ptr<Server>> Server::Start(const Config& config,
     }
   }
   server->StartThreads();
+  if (server->cluster_ && server->cluster_->scales() != nullptr) {
+    server->signals_.WatchScales(*server->cluster_->scales());
+  }
   if (auto started = server->signals_.Start(); !started) {
     return std::unexpected(std::move(started.error()));
   }

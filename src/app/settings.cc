@@ -7,6 +7,7 @@
 
 #include "app/setting_values.h"
 #include "app/signal_settings.h"
+#include "metric/stat_chooser.h"
 
 namespace activescale::app {
 namespace {
@@ -144,6 +145,10 @@ std::vector<Setting> IngestSettings() {
        "What happens when an Envoy does not have the address of the pod that it claims to be, as "
        "the pod watch knows it: nothing, a counter and a warning, or a refusal.",
        AssignPeerCheck},
+      {kIngest, "envoy-stats", "ACTIVESCALE_ENVOY_STATS", Setting::kList, "",
+       "RE2 expressions over whole stat names: gauges and counters of Envoy that become series "
+       "too. Empty: none.",
+       List(&Config::envoy_stats)},
       {kIngest, "cluster-id", "ACTIVESCALE_CLUSTER_ID", "text", "",
        "CLUSTER_ID of the Envoys to accept. Empty: all; a second one is reported.",
        Text(&Config::cluster_id)},
@@ -345,6 +350,9 @@ std::vector<std::string> CrossFaults(const Config& config) {
           "redis-addr is for several replicas, and those need the pods from kube-apiserver: each "
           "would know only the pods that push to it. Give --kubeconfig, or leave redis-addr out");
     }
+  }
+  if (const auto chooser = metric::StatChooser::Make(config.envoy_stats); !chooser) {
+    faults.push_back("envoy-stats: " + chooser.error().message);
   }
   if (config.manage_apiservice_ca && !config.tls_cert_file.empty()) {
     faults.emplace_back(

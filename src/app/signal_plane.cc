@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/kept_selectors.h"
 #include "base/log.h"
 #include "ingest/grpc_server.h"
 #include "keda/external_scaler_service.h"
@@ -30,16 +31,43 @@ promql::EngineOptions EngineOptions() {
   return options;
 }
 
+/// The patterns were checked with the configuration.
+std::unique_ptr<signal::StatFeed> MakeStatFeed(const Config& config, const kube::PodIndex& pods,
+                                               series::SeriesStore& series,
+                                               const base::Clock& clock,
+                                               telemetry::Registry& registry) {
+  if (config.envoy_stats.empty()) return nullptr;
+  return std::make_unique<signal::StatFeed>(
+      signal::StatFeed::Options{.cluster = config.cluster_id, .ttl = config.ttl},
+      *metric::StatChooser::Make(config.envoy_stats), pods, series, clock, registry);
+}
+
+/// Null without a folder. The selectors were checked with the configuration.
+std::unique_ptr<series::History> MakeHistory(const Config& config, series::SeriesStore& series,
+                                             const base::Clock& clock) {
+  if (config.data_dir.empty()) return nullptr;
+  return std::make_unique<series::History>(
+      series::HistoryOptions{
+          .folder = config.data_dir,
+          .keep = *ParseSelectors(config.keep),
+          .retention = std::chrono::duration_cast<std::chrono::milliseconds>(config.retention)},
+      series, clock);
+}
+
 }  // namespace
 
 SignalPlane::SignalPlane(const Config& config, store::SampleStore& store,
                          const kube::PodIndex& pods, const base::Clock& clock,
                          telemetry::Registry& registry)
     : config_(config),
+      clock_(clock),
       registry_(registry),
       series_({}, clock),
+      history_(MakeHistory(config, series_, clock)),
+      source_(history_ ? static_cast<series::SeriesSource&>(*history_) : series_),
       feed_({.cluster = config.cluster_id}, store, pods, series_, clock, registry),
-      evaluator_(EngineOptions(), series_, &feed_, clock),
+      stats_(MakeStatFeed(config, pods, series_, clock, registry)),
+      evaluator_(EngineOptions(), source_, &feed_, clock),
       reader_(evaluator_, registry),
       windows_(series_, clock),
       catalogue_file_(config.signals_file, EngineOptions().dialect, registry),
@@ -51,11 +79,42 @@ SignalPlane::SignalPlane(const Config& config, store::SampleStore& store,
 // Where the types are known of which the header knows the names alone.
 SignalPlane::~SignalPlane() = default;
 
-base::Result<void> SignalPlane::Load() { return catalogue_file_.Load(); }
+base::Result<void> SignalPlane::Load() {
+  if (history_) {
+    history_->Restore();
+  } else {
+    const auto kept = ParseSelectors(config_.keep);
+    for (const series::Matchers& matchers : *kept) {
+      series_.Keep(matchers, series::HistoryOptions().in_memory);
+    }
+  }
+  return catalogue_file_.Load();
+}
+
+void SignalPlane::WatchScales(const kube::ScaleWatch& scales) {
+  scales_ = std::make_unique<signal::ScaleFeed>(
+      signal::ScaleFeed::Source{.hpas = scales.hpas(),
+                                .deployments = scales.deployments(),
+                                .fresh = [&scales] { return scales.Fresh(); }},
+      series_, clock_, registry_);
+}
+
+ingest::StatTap SignalPlane::stat_tap() {
+  if (stats_ == nullptr) return {};
+  return {.chooser = &stats_->chooser(),
+          .active = [this] { return stats_->Active(); },
+          .take = [this](const metric::PodKey& pod, std::span<const metric::ChosenStat> stats,
+                         base::SteadyTime received,
+                         bool begins_flush) { stats_->Take(pod, stats, received, begins_flush); }};
+}
 
 base::Result<void> SignalPlane::Start() {
   maintenance_ = loop_.Every(kMaintenanceInterval, [this] { series_.Maintain(); });
-  feed_polls_ = loop_.Every(signal::EnvoyFeed::kPollInterval, [this] { feed_.Poll(); });
+  feed_polls_ = loop_.Every(signal::EnvoyFeed::kPollInterval, [this] {
+    feed_.Poll();
+    if (stats_) stats_->Expire();
+    if (scales_) scales_->Tick();
+  });
   recording_ = loop_.Every(kRecordingInterval, [this] { RecordSignals(); });
   file_polls_ = loop_.Every(kFilePollInterval, [this] {
     if (catalogue_file_.Poll()) RecordSignals();
@@ -63,6 +122,7 @@ base::Result<void> SignalPlane::Start() {
   RecordSignals();
   activity_ticks_ = loop_.Every(kActivityInterval, [this] { activity_.Tick(); });
   thread_ = std::make_unique<Thread>("signals", [this] { loop_.Run(); });
+  if (history_) StartHistory();
   return config_.keda_address.given() ? OpenKeda() : base::Result<void>();
 }
 
@@ -92,6 +152,27 @@ void SignalPlane::Drain(std::chrono::nanoseconds grace) {
   if (keda_server_) keda_server_->Shutdown(grace);
 }
 
+void SignalPlane::StartHistory() {
+  telemetry::Gauge& works = registry_.AddGauge(
+      "activescale_history_works", "1 if the history is written to data-dir, 0 if that fails.");
+  telemetry::Gauge& failures =
+      registry_.AddGauge("activescale_history_failures",
+                         "How often the history could not be written since the start.");
+  telemetry::Gauge& samples = registry_.AddGauge("activescale_history_written_samples",
+                                                 "Samples written to the history since the start.");
+  registry_.AddRefresh([this, &works, &failures, &samples] {
+    const series::HistoryStats stats = history_->stats();
+    works.Set(stats.problem.empty() ? 1 : 0);
+    failures.Set(static_cast<double>(stats.failures));
+    samples.Set(static_cast<double>(stats.samples_written));
+  });
+  saving_ = history_loop_.Every(series::History::kSaveInterval, [this] { history_->Save(); });
+  history_thread_ = std::make_unique<Thread>("history", [this] {
+    history_loop_.Run();
+    history_->Save();
+  });
+}
+
 /// What a signal selects is recorded although nobody has read the signal yet, so that its window is
 /// whole when somebody does: to evaluate is to ask.
 void SignalPlane::RecordSignals() {
@@ -110,6 +191,9 @@ void SignalPlane::Stop() {
   file_polls_ = {};
   loop_.Stop();
   thread_.reset();
+  saving_ = {};
+  history_loop_.Stop();
+  history_thread_.reset();
 }
 
 }  // namespace activescale::app

@@ -8,15 +8,21 @@
 #include "app/thread.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "ingest/stream_session.h"
 #include "keda/activity_watch.h"
 #include "keda/scaler.h"
 #include "kube/pod_index.h"
+#include "kube/scale_watch.h"
 #include "net/io_loop.h"
+#include "series/history.h"
+#include "series/series_source.h"
 #include "series/series_store.h"
 #include "signal/catalogue_file.h"
 #include "signal/envoy_feed.h"
 #include "signal/evaluator.h"
 #include "signal/reading.h"
+#include "signal/scale_feed.h"
+#include "signal/stat_feed.h"
 #include "signal/window_reader.h"
 #include "store/sample_store.h"
 #include "telemetry/registry.h"
@@ -31,7 +37,8 @@ class ExternalScalerService;
 namespace activescale::app {
 
 /// The recent past of what somebody asks for, and the expressions over it: always there, and at
-/// rest as long as nobody asks. Its loop is the thread "signals".
+/// rest as long as nobody asks. Its loop is the thread "signals"; what waits for a disk is on the
+/// thread "history".
 class SignalPlane {
  public:
   /// All of them must outlive it.
@@ -52,9 +59,16 @@ class SignalPlane {
   /// Runs `work` on the thread "signals". Threads: any.
   void Post(std::move_only_function<void()> work) { loop_.Post(std::move(work)); }
 
+  /// Where samples go.
   [[nodiscard]] series::SeriesStore& series() { return series_; }
+  /// Where questions go: the samples in memory, and before them those of the history.
+  [[nodiscard]] series::SeriesSource& source() { return source_; }
+  /// Makes series of the replicas that `scales` knows, which must outlive this. Call before Start.
+  void WatchScales(const kube::ScaleWatch& scales);
   /// The store as ingest is to write it, so that flushes go into series, too.
   [[nodiscard]] store::SampleStore& ingest_store() { return feed_; }
+  /// Where ingest is to bring stats that were chosen besides.
+  [[nodiscard]] ingest::StatTap stat_tap();
   [[nodiscard]] const signal::Evaluator& evaluator() const { return evaluator_; }
   [[nodiscard]] const signal::SignalReader& reader() const { return reader_; }
   [[nodiscard]] const signal::WindowReader& windows() const { return windows_; }
@@ -66,11 +80,17 @@ class SignalPlane {
  private:
   void RecordSignals();
   base::Result<void> OpenKeda();
+  void StartHistory();
 
   const Config config_;
+  const base::Clock& clock_;
   telemetry::Registry& registry_;
   series::SeriesStore series_;
+  std::unique_ptr<series::History> history_;  // null: series are in memory alone
+  series::SeriesSource& source_;
   signal::EnvoyFeed feed_;
+  std::unique_ptr<signal::StatFeed> stats_;    // null: none were chosen
+  std::unique_ptr<signal::ScaleFeed> scales_;  // null: nobody watches them
   signal::Evaluator evaluator_;
   signal::SignalReader reader_;
   signal::WindowReader windows_;
@@ -86,6 +106,9 @@ class SignalPlane {
   net::IoLoop::Ticker recording_;
   net::IoLoop::Ticker file_polls_;
   std::unique_ptr<Thread> thread_;
+  net::IoLoop history_loop_;
+  net::IoLoop::Ticker saving_;
+  std::unique_ptr<Thread> history_thread_;
 };
 
 }  // namespace activescale::app

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "app/kept_selectors.h"
 #include "app/setting_values.h"
 #include "app/signal_http.h"
 
 namespace activescale::app {
 namespace {
+
+using std::chrono::hours;
 
 Assign PathPrefix(std::string Config::* member) {
   return [=](Config& config, std::string_view text) -> Setting::Assigned {
@@ -20,6 +23,13 @@ Assign PathPrefix(std::string Config::* member) {
 
 constexpr std::string_view kSignals = "Signals";
 constexpr std::string_view kKeda = "KEDA external scaler";
+constexpr std::string_view kSeries = "Series";
+
+/// Commas are in selectors, too.
+Setting::Assigned AssignKeep(Config& config, std::string_view text) {
+  config.keep = SplitSelectors(text);
+  return {};
+}
 
 void CheckKeda(const Config& config, std::vector<std::string>& faults) {
   CheckPair("keda-tls-cert-file", config.keda_tls_cert_file, "keda-tls-private-key-file",
@@ -121,6 +131,22 @@ std::vector<Setting> SignalSettings() {
        "What to scrape: a part of Prometheus's configuration, with kubernetes_pods. Only series "
        "that some expression asks for are kept. Empty: nothing.",
        Text(&Config::scrape_config)},
+      {kSeries, "keep", "ACTIVESCALE_KEEP", Setting::kList, "",
+       "Selectors such as inbound_active_requests{namespace=\"shop\"} that are recorded always, "
+       "not only while somebody asks.",
+       AssignKeep},
+      {kSeries, "data-dir", "ACTIVESCALE_DATA_DIR", "folder", "",
+       "Where the history of what keep selects is, so that a restart loses no window. Empty: in "
+       "memory alone.",
+       Text(&Config::data_dir)},
+      {kSeries, "retention", "ACTIVESCALE_RETENTION", "duration", "360h",
+       "Age at which the history in data-dir is forgotten.",
+       Duration(&Config::retention, hours(2), hours(24 * 366))},
+      {kSeries, "watch-hpas", "ACTIVESCALE_WATCH_HPAS", Setting::kSwitch, "false",
+       "Watch HorizontalPodAutoscalers and Deployments, as series under the names of "
+       "kube-state-metrics and as activescale_hpa_at_max_seconds. Needs the right to list and "
+       "watch them.",
+       Switch(&Config::watch_hpas)},
   };
 }
 
@@ -128,6 +154,15 @@ std::vector<std::string> SignalFaults(const Config& config) {
   std::vector<std::string> faults;
   CheckKeda(config, faults);
   CheckHttp(config, faults);
+  if (const auto parsed = ParseSelectors(config.keep); !parsed) {
+    faults.push_back("keep: " + parsed.error().message);
+  }
+  if (!config.data_dir.empty() && config.keep.empty()) {
+    faults.emplace_back("data-dir is given without keep: nothing would be in the history");
+  }
+  if (config.watch_hpas && !ExpectsCluster(config)) {
+    faults.emplace_back("watch-hpas needs a cluster to watch: give --kubeconfig");
+  }
   return faults;
 }
 

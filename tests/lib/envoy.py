@@ -15,10 +15,6 @@ _HTTP2 = {
         "explicit_http_config": {"http2_protocol_options": {}},
     }
 }
-# More held requests than Envoy's default of 1,024 must not change what a test measures.
-_NO_BREAKERS = {
-    "thresholds": [{"max_connections": 100_000, "max_requests": 100_000}],
-}
 
 
 def envoy_binary() -> pathlib.Path:
@@ -85,6 +81,7 @@ class EnvoyOptions:
     sink: Mapping[str, object] = field(default_factory=dict)
     flush_seconds: float = 0.2
     tls: ReceiverTls | None = None
+    max_connections: int = 100_000  # to the backend, one request each
 
 
 class Envoy(Process):
@@ -162,7 +159,10 @@ class Envoy(Process):
             ],
             "static_resources": {
                 "listeners": [_listener(p, port) for p, port in self.ports.items()],
-                "clusters": [_cluster("backend", [backend]), sink_cluster],
+                "clusters": [
+                    _cluster("backend", [backend], options.max_connections),
+                    sink_cluster,
+                ],
             },
         }
 
@@ -171,12 +171,14 @@ def _address(port: int) -> dict:
     return {"socket_address": {"address": "127.0.0.1", "port_value": port}}
 
 
-def _cluster(name: str, ports: Sequence[int]) -> dict:
+def _cluster(name: str, ports: Sequence[int], max_connections: int = 100_000) -> dict:
+    # More held requests than Envoy's default of 1,024 must not change what a test measures.
+    threshold = {"max_connections": max_connections, "max_requests": 100_000}
     return {
         "name": name,
         "type": "STATIC",
         "connect_timeout": "1s",
-        "circuit_breakers": _NO_BREAKERS,
+        "circuit_breakers": {"thresholds": [threshold]},
         "load_assignment": {
             "cluster_name": name,
             "endpoints": [

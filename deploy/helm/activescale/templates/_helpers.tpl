@@ -41,4 +41,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
   - apiGroups: [batch]
     resources: [jobs]
     verbs: [list, watch]
+  {{- if .Values.watchHPAs }}
+  - apiGroups: [autoscaling]
+    resources: [horizontalpodautoscalers]
+    verbs: [list, watch]
+  - apiGroups: [apps]
+    resources: [deployments]
+    verbs: [list, watch]
+  {{- end }}
 {{- end }}
