@@ -87,6 +87,7 @@ Matrix Evaluator::CallOnRange(const Call& call, size_t range_arg) {
     std::vector<series::Sample> samples;
     const series::Selection selection = Select(selector->selector, first, last);
     Need(selection, first);
+    matrix.reserve(selection.series.size());
     for (const auto& series : selection.series) {
       samples.clear();
       series->ForEach(first, last, [&](const series::Sample& sample) {

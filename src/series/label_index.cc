@@ -31,6 +31,14 @@ class RepeatedMatch {
   bool matches_ = false;
 };
 
+/// Whether the condition holds for its own text alone, as a regular expression without special
+/// characters does: queries of templates have many.
+bool IsOneValue(const Matcher& matcher) {
+  return matcher.op() == Matcher::Op::kEqual ||
+         (matcher.op() == Matcher::Op::kMatch &&
+          matcher.value().find_first_of(R"(\.+*?()|[]{}^$)") == std::string::npos);
+}
+
 }  // namespace
 
 size_t LabelIndex::HashLabels::operator()(const metric::Labels& labels) const {
@@ -94,7 +102,7 @@ std::vector<std::shared_ptr<Series>> LabelIndex::Select(const Matchers& matchers
   std::vector<RepeatedMatch> rest;
   for (const Matcher& matcher : matchers) {
     // An empty value also means series without the label: no posting list says which they are.
-    if (matcher.op() == Matcher::Op::kEqual && !matcher.value().empty()) {
+    if (IsOneValue(matcher) && !matcher.value().empty()) {
       lists.push_back(Find(matcher.label(), matcher.value()));
     } else {
       rest.emplace_back(matcher);

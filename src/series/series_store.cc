@@ -1,6 +1,7 @@
 #include "series/series_store.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -148,9 +149,8 @@ base::Result<Selection> SeriesStore::Select(const Matchers& matchers, int64_t mi
   const int64_t window_ms = min_ms >= now_ms ? 0 : now_ms - std::max<int64_t>(min_ms, 0);
   Selection selection;
   selection.observed_since_ms = Renew(matchers, window_ms, now_ms).since_ms;
-  for (std::shared_ptr<Series>& series : index_.Select(matchers)) {
-    selection.series.push_back(std::move(series));
-  }
+  auto found = index_.Select(matchers);
+  selection.series.assign(std::move_iterator(found.begin()), std::move_iterator(found.end()));
   return selection;
 }
 
