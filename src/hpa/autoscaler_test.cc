@@ -129,6 +129,19 @@ TEST(AutoscalerTest, StabilizationHoldsTheMaximumOfItsWindow) {
   EXPECT_EQ(autoscaler.Reconcile(spec, Evenly(30, 40000), At(1816)).replicas, 10);
 }
 
+TEST(AutoscalerTest, TheWindowIsFiveMinutesByDefaultAndNoneAtZero) {
+  HpaSpec spec = SpecOf({PodsMetric(4000)}, 1, 50);
+  spec.behavior = Behavior{};
+  Autoscaler by_default;
+  ASSERT_EQ(by_default.Reconcile(spec, Evenly(5, 20000), At(0)).replicas, 5);
+  EXPECT_EQ(by_default.Reconcile(spec, Evenly(5, 4000), At(299)).replicas, 5);
+  EXPECT_EQ(by_default.Reconcile(spec, Evenly(5, 4000), At(301)).replicas, 1);
+  spec.behavior->down.stabilization_window_seconds = 0;
+  Autoscaler at_once;
+  ASSERT_EQ(at_once.Reconcile(spec, Evenly(5, 20000), At(0)).replicas, 5);
+  EXPECT_EQ(at_once.Reconcile(spec, Evenly(5, 4000), At(1)).replicas, 1);
+}
+
 TEST(AutoscalerTest, IdleNewPodOfARollingUpdateDoesNotScaleUp) {
   Autoscaler autoscaler;
   const HpaSpec spec = SpecOf({PodsMetric(10000)}, 1, 10);

@@ -30,7 +30,10 @@ TEST(LoadShapeTest, AStepIsAStepAndALineIsALine) {
   EXPECT_EQ(tc1.QpsAt(60), 1000);
   const auto k6 = *LoadShape::Named("k6-loki");
   EXPECT_DOUBLE_EQ(k6.QpsAt(60), 27.5);
-  EXPECT_EQ(k6.QpsAt(150), 50);
+  // Grafana's test: 5 to 50 in 2 min, 1 min at 50, twice to 100 and back in 30 s each, 0 in 2 min.
+  const std::pair<double, double> points[] = {{0, 5},    {120, 50},  {180, 50}, {210, 100},
+                                              {240, 50}, {270, 100}, {300, 50}, {420, 0}};
+  for (const auto& [at, users] : points) EXPECT_DOUBLE_EQ(k6.QpsAt(at), users) << at;
 }
 
 TEST(LoadShapeTest, CsvIsReadOrRefusedWithItsLine) {

@@ -92,6 +92,9 @@ TEST(ManifestTest, WhatTheApiserverRefusesIsRefusedWithLineAndField) {
        "at least one policy"},
       {head + metric + "  maxReplicas: 3\n  behavior: {scaleUp: {selectPolicy: Most}}\n",
        "Max, Min or Disabled"},
+      {head + metric +
+           "  maxReplicas: 3\n  behavior: {scaleDown: {stabilizationWindowSeconds: 3601}}\n",
+       "must be 0 to 3600"},
       {"apiVersion: autoscaling/v1\nkind: HorizontalPodAutoscaler\n", "convert it"},
   };
   for (const Case& c : cases) {

@@ -37,6 +37,32 @@ TEST(RecommendTest, TheEstimatorsOfLokisQueriersByHand) {
   EXPECT_EQ(r->max_replicas.value, 25);
 }
 
+/// Days of one value each, a sample every six hours.
+HistorySeries Days(const std::vector<double>& values) {
+  HistorySeries series;
+  for (size_t i = 0; i < 4 * values.size(); ++i) {
+    series.samples.push_back({static_cast<double>(i) * 21600, values[i / 4]});
+  }
+  return series;
+}
+
+// Two schedulers. avg(avg_over_time) of 0.75: their means are (10+10+10+10+10+3+3)/7 = 8 and 88, so
+// (8 + 88) / 2 = 48; 48 / 4 = 12. max(max_over_time) of 0.5: the highest of all samples, 181, over
+// six workers is 30.17, so 31, unless spec.replicas is more.
+TEST(RecommendTest, TheEstimatorsOverTwoSchedulersByHand) {
+  RecommendInput input = LokiInput();
+  input.high = {Days({10, 10, 10, 10, 10, 3, 3}), Days({88, 88, 88, 88, 88, 88, 88})};
+  input.mid = {Days({1, 2, 3, 4, 5, 6, 7}), Days({20, 20, 181, 20, 20, 20, 20})};
+  auto r = EstimateFromHistory(input);
+  ASSERT_TRUE(r.has_value()) << r.error().message;
+  EXPECT_EQ(r->target.value, 4);
+  EXPECT_EQ(r->min_replicas.value, 12);
+  EXPECT_EQ(r->max_replicas.value, 31);
+  input.spec_replicas = 32;
+  r = EstimateFromHistory(input);
+  EXPECT_EQ(r->max_replicas.value, 32);
+}
+
 TEST(RecommendTest, FloorsAndPresentReplicasCount) {
   RecommendInput input = LokiInput();
   input.high = {Week(1, 2)};
