@@ -39,7 +39,7 @@ WIRING = "app"
 THIRD_PARTY: dict[str, set[str]] = {
     "boost/asio": {"net", "redis"},
     "boost/beast": {"net"},
-    "boost/json": {"kube", "metricsapi", "queryapi", "insight"},
+    "boost/json": {"kube", "metricsapi", "queryapi", "insight", "sim"},
     "openssl/": {"net"},
     "openssl/evp.h": {"net", "kube"},  # kube: Base64 in kubeconfigs and Secrets
     "curl/": {"net"},

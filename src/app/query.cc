@@ -112,7 +112,7 @@ int RunQuery(std::span<const std::string> arguments, const Environment&) {
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, arguments)) return *code;
   auto request = MakeRequest(flags);
-  if (!request) return Refuse(app, request.error().message);
+  if (!request) return Finish(app, std::unexpected(request.error()));
   const auto response = Send(*std::move(request));
   if (!response) {
     fmt::print(stderr, "activescale query: {}\n", response.error().message);

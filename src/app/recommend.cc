@@ -5,11 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "app/program.h"
 #include "app/sim_flags.h"
 #include "app/simulate.h"
 #include "sim/load_shape.h"
-#include "sim/manifest.h"
 
 namespace activescale::app {
 namespace {
@@ -21,10 +19,11 @@ struct RecommendFlags {
   int32_t replicas = 1;
   double busy = 0.75;
   std::string max_wait = "1s";
-  std::string history = "168h";
+  std::string query_median;
   bool yaml = false;
   std::string out;
   ServiceFlags service;
+  PrometheusFlags prometheus;
 };
 
 /// A CSV of time,inflight as one series. Errors: as LoadShape::FromCsv, with the file's name.
@@ -41,16 +40,34 @@ base::Result<sim::HistorySeries> ReadSeries(const std::string& path) {
   return series;
 }
 
+/// The two series of the history, from files or from a Prometheus.
+base::Result<void> ReadHistory(const RecommendFlags& f, sim::RecommendInput* input) {
+  if (f.high.empty() != f.prometheus.given()) {
+    return base::Fail(base::Code::kInvalidArgument,
+                      "give the history either by --inflight or by --prometheus with --query");
+  }
+  const base::WallTime now = base::SystemClock().WallNow();
+  const auto read = [&](const std::string& file, const std::string& query,
+                        std::vector<sim::HistorySeries>* out) -> base::Result<void> {
+    if (f.prometheus.given()) {
+      auto series = f.prometheus.Ask(query, now);
+      if (!series) return std::unexpected(std::move(series.error()));
+      *out = *std::move(series);
+      return {};
+    }
+    const auto series = ReadSeries(file);
+    if (!series) return std::unexpected(series.error());
+    *out = {*series};
+    return {};
+  };
+  if (auto done = read(f.high, f.prometheus.query, &input->high); !done) return done;
+  if (f.mid.empty() && f.query_median.empty()) return {};
+  return read(f.mid, f.query_median, &input->mid);
+}
+
 base::Result<sim::RecommendInput> ReadInput(const RecommendFlags& f) {
   sim::RecommendInput input;
-  const auto high = ReadSeries(f.high);
-  if (!high) return std::unexpected(high.error());
-  input.high = {*high};
-  if (!f.mid.empty()) {
-    const auto mid = ReadSeries(f.mid);
-    if (!mid) return std::unexpected(mid.error());
-    input.mid = {*mid};
-  }
+  if (auto read = ReadHistory(f, &input); !read) return std::unexpected(read.error());
   const auto service = f.service.Read();
   if (!service) return std::unexpected(service.error());
   input.service = *service;
@@ -60,17 +77,12 @@ base::Result<sim::RecommendInput> ReadInput(const RecommendFlags& f) {
   const auto wait = Seconds("max-wait", f.max_wait);
   if (!wait) return std::unexpected(wait.error());
   input.max_wait_seconds = *wait;
-  const auto history = Seconds("history", f.history);
+  const auto history = Seconds("history", f.prometheus.history);
   if (!history) return std::unexpected(history.error());
   input.wanted_history_seconds = *history;
   if (!f.hpa.empty()) {
-    const auto text = ReadTextFile(f.hpa);
-    if (!text) return std::unexpected(text.error());
-    const auto manifest = sim::ReadManifest(*text);
-    if (!manifest) {
-      return base::Fail(manifest.error().code,
-                        fmt::format("{}: {}", f.hpa, manifest.error().message));
-    }
+    const auto manifest = ReadManifestFile(f.hpa);
+    if (!manifest) return std::unexpected(manifest.error());
     input.current = manifest->spec;
     // The history is of the sum of all pods' work.
     for (hpa::MetricSpec& metric : input.current->metrics) {
@@ -82,8 +94,7 @@ base::Result<sim::RecommendInput> ReadInput(const RecommendFlags& f) {
 
 void AddFlags(CLI::App& app, RecommendFlags& f) {
   app.add_option("--inflight", f.high, "CSV of time,inflight: a high quantile (0.75) of the work")
-      ->type_name("FILE")
-      ->required();
+      ->type_name("FILE");
   app.add_option("--inflight-median", f.mid, "CSV of its median, for maxReplicas")
       ->type_name("FILE");
   app.add_option("--hpa", f.hpa, "manifest of the setting now, to compare with")->type_name("FILE");
@@ -94,11 +105,11 @@ void AddFlags(CLI::App& app, RecommendFlags& f) {
   app.add_option("--max-wait", f.max_wait, "bound on the time that work waits, p99")
       ->type_name("DURATION")
       ->capture_default_str();
-  app.add_option("--history", f.history, "length of history that is wanted")
-      ->type_name("DURATION")
-      ->capture_default_str();
   app.add_flag("--yaml", f.yaml, "print a patch for the HPA");
   app.add_option("--out", f.out, "file to write; by default standard output")->type_name("FILE");
+  f.prometheus.AddTo(app);
+  app.add_option("--query-median", f.query_median, "as --inflight-median, asked of Prometheus")
+      ->group("Prometheus");
   f.service.AddTo(app);
 }
 
@@ -119,8 +130,7 @@ int RunRecommend(std::span<const std::string> arguments, const Environment&) {
   RecommendFlags flags;
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, arguments)) return *code;
-  const auto done = RunAll(flags);
-  return done ? kExitOk : Refuse(app, done.error().message);
+  return Finish(app, RunAll(flags));
 }
 
 }  // namespace activescale::app

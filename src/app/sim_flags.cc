@@ -10,14 +10,16 @@
 #include <system_error>
 #include <utility>
 
+#include "app/http_loop.h"
 #include "app/program.h"
 #include "base/duration.h"
+#include "sim/prometheus.h"
 
 namespace activescale::app {
 namespace {
 
 base::Error FileError(std::string_view verb, const std::string& path) {
-  return {base::Code::kUnavailable,
+  return {base::Code::kInvalidArgument,
           fmt::format("cannot {} {}: {}", verb, path, std::generic_category().message(errno))};
 }
 
@@ -74,6 +76,66 @@ base::Result<sim::ServiceModel> ServiceFlags::Read() const {
   return model;
 }
 
+void PrometheusFlags::AddTo(CLI::App& app) {
+  const std::string group = "Prometheus";
+  app.add_option("--prometheus", url, "take the work from this Prometheus")
+      ->type_name("URL")
+      ->group(group);
+  app.add_option("--query", query, "what to ask it for; series are added up")->group(group);
+  app.add_option("--history", history, "how far back")
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--resolution", resolution, "between two points of the answer")
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(group);
+}
+
+base::Result<std::vector<sim::HistorySeries>> PrometheusFlags::Ask(const std::string& asked,
+                                                                   base::WallTime now) const {
+  const auto span = Seconds("history", history);
+  if (!span) return std::unexpected(span.error());
+  const auto step = Seconds("resolution", resolution);
+  if (!step) return std::unexpected(step.error());
+  if (*step < 1 || *span < *step) {
+    return base::Fail(base::Code::kInvalidArgument,
+                      "--resolution: at least 1s, and not above --history");
+  }
+  const int64_t end =
+      std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  const auto urls = sim::RangeUrls({.url = url,
+                                    .query = asked,
+                                    .start = end - static_cast<int64_t>(*span),
+                                    .end = end,
+                                    .step = static_cast<int64_t>(*step)});
+  if (!urls) return std::unexpected(urls.error());
+  HttpLoop loop;
+  sim::RangeAnswers answers;
+  for (const std::string& part : *urls) {
+    const auto answer = Await<base::Result<net::ClientResponse>>([&](auto done) {
+      net::ClientRequest request;
+      request.url = part;
+      loop.http().Submit(std::move(request), std::move(done));
+    });
+    if (!answer) return std::unexpected(answer.error());
+    if (auto added = answers.Add(answer->status, answer->body); !added) {
+      return std::unexpected(added.error());
+    }
+  }
+  return std::move(answers).Take();
+}
+
+base::Result<sim::ManifestHpa> ReadManifestFile(const std::string& path) {
+  const auto text = ReadTextFile(path);
+  if (!text) return std::unexpected(text.error());
+  auto manifest = sim::ReadManifest(*text);
+  if (!manifest) {
+    return base::Fail(manifest.error().code, fmt::format("{}: {}", path, manifest.error().message));
+  }
+  return manifest;
+}
+
 std::optional<int> ParseFlags(CLI::App& app, std::span<const std::string> arguments) {
   // CLI11 takes the arguments from the back.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
@@ -84,14 +146,15 @@ std::optional<int> ParseFlags(CLI::App& app, std::span<const std::string> argume
       std::fputs(app.help().c_str(), stdout);
       return kExitOk;
     }
-    return Refuse(app, error.what());
+    return Finish(app, base::Fail(base::Code::kInvalidArgument, error.what()));
   }
   return std::nullopt;
 }
 
-int Refuse(const CLI::App& app, const std::string& message) {
-  fmt::print(stderr, "activescale {}: {}\n", app.get_name(), message);
-  return kExitBadConfiguration;
+int Finish(const CLI::App& app, const base::Result<void>& done) {
+  if (done) return kExitOk;
+  fmt::print(stderr, "activescale {}: {}\n", app.get_name(), done.error().message);
+  return done.error().code == base::Code::kInvalidArgument ? kExitBadConfiguration : kExitFailure;
 }
 
 base::Result<std::string> ReadTextFile(const std::string& path) {

@@ -6,7 +6,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "sim/history.h"
+#include "sim/manifest.h"
 #include "sim/model.h"
 
 namespace activescale::app {
@@ -27,6 +30,24 @@ struct ServiceFlags {
   [[nodiscard]] base::Result<sim::ServiceModel> Read() const;
 };
 
+/// Flags that ask a Prometheus for what happened, shared by simulate and recommend.
+struct PrometheusFlags {
+  std::string url;
+  std::string query;
+  std::string history = "168h";
+  std::string resolution = "60s";
+
+  void AddTo(CLI::App& app);
+  [[nodiscard]] bool given() const { return !url.empty(); }
+  /// The series of `asked` over the history that ends at `now`. Errors: kInvalidArgument, naming
+  /// the flag; what RangeAnswers and net::HttpClient say.
+  [[nodiscard]] base::Result<std::vector<sim::HistorySeries>> Ask(const std::string& asked,
+                                                                  base::WallTime now) const;
+};
+
+/// The manifest in a file. Errors: as sim::ReadManifest, with the file's name; kUnavailable.
+[[nodiscard]] base::Result<sim::ManifestHpa> ReadManifestFile(const std::string& path);
+
 /// Seconds of a flag's duration. Errors: kInvalidArgument, naming the flag.
 [[nodiscard]] base::Result<double> Seconds(const std::string& flag, const std::string& text);
 
@@ -34,8 +55,8 @@ struct ServiceFlags {
 /// what is wrong).
 [[nodiscard]] std::optional<int> ParseFlags(CLI::App& app, std::span<const std::string> arguments);
 
-/// Prints `activescale COMMAND: message` to stderr; returns the exit code of bad input.
-int Refuse(const CLI::App& app, const std::string& message);
+/// The exit code of a command that is `done`; prints why not, if it is not.
+[[nodiscard]] int Finish(const CLI::App& app, const base::Result<void>& done);
 
 [[nodiscard]] base::Result<std::string> ReadTextFile(const std::string& path);
 /// To `path`, in one step, so that nothing half-written is ever there; to stdout if it is empty.

@@ -11,10 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/program.h"
 #include "app/sim_flags.h"
 #include "app/thread.h"
-#include "sim/manifest.h"
 #include "sim/report.h"
 #include "sim/simulation.h"
 #include "sim/sweep.h"
@@ -40,6 +38,8 @@ struct SimulateFlags {
   std::string out;
   bool plot = false;
   ServiceFlags service;
+  PrometheusFlags prometheus;
+  std::string query_unit = "inflight";
 };
 
 const std::vector<std::pair<std::string, sim::PathKind>>& Paths() {
@@ -93,6 +93,12 @@ void AddFlags(CLI::App& app, SimulateFlags& f) {
       ->capture_default_str()
       ->group(path);
   f.service.AddTo(app);
+  f.prometheus.AddTo(app);
+  app.add_option("--query-unit", f.query_unit,
+                 "what the query gives: inflight, or qps, requests a second")
+      ->check(CLI::IsMember({"inflight", "qps"}))
+      ->capture_default_str()
+      ->group("Prometheus");
   const std::string run = "Run";
   app.add_option("--fidelity", f.fidelity, "flow: rates, weeks in seconds; request: each request")
       ->check(CLI::IsMember({"flow", "request"}))
@@ -131,7 +137,21 @@ void AddFlags(CLI::App& app, SimulateFlags& f) {
   app.add_flag("--plot", f.plot, "draw the first run in the terminal")->group(result);
 }
 
+/// What a query gave as a load: rates, or what was in flight at `latency` seconds each.
+base::Result<sim::LoadShape> AskLoad(const SimulateFlags& f, double latency) {
+  const auto series = f.prometheus.Ask(f.prometheus.query, base::SystemClock().WallNow());
+  if (!series) return std::unexpected(series.error());
+  const sim::HistorySeries total = sim::SumByTime(*series);
+  const double scale = f.query_unit == "inflight" ? 1 / latency : 1;
+  std::vector<sim::LoadShape::Point> points;
+  for (const auto& sample : total.samples) {
+    points.push_back({sample.at_seconds - total.samples.front().at_seconds, sample.value * scale});
+  }
+  return sim::LoadShape::FromRecording(std::move(points), "point of the answer", 1);
+}
+
 base::Result<sim::LoadShape> ReadLoad(const SimulateFlags& f, double latency) {
+  if (f.prometheus.given()) return AskLoad(f, latency);
   const bool file = f.load.find('.') != std::string::npos || f.load.find('/') != std::string::npos;
   if (!file) return sim::LoadShape::Named(f.load);
   const auto text = ReadTextFile(f.load);
@@ -164,13 +184,8 @@ base::Result<sim::Scenario> ReadScenario(const SimulateFlags& f) {
                   .metrics = {{.target = 10'000, .name = "inbound_active_requests"}},
                   .behavior = std::nullopt};
   if (!f.hpa.empty()) {
-    const auto text = ReadTextFile(f.hpa);
-    if (!text) return std::unexpected(text.error());
-    const auto manifest = sim::ReadManifest(*text);
-    if (!manifest) {
-      return base::Fail(manifest.error().code,
-                        fmt::format("{}: {}", f.hpa, manifest.error().message));
-    }
+    const auto manifest = ReadManifestFile(f.hpa);
+    if (!manifest) return std::unexpected(manifest.error());
     scenario.hpa = manifest->spec;
     if (manifest->polling_seconds > 0) scenario.path.polling = manifest->polling_seconds;
   }
@@ -324,8 +339,7 @@ int RunSimulate(std::span<const std::string> arguments, const Environment&) {
   SimulateFlags flags;
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, arguments)) return *code;
-  const auto done = RunAll(flags);
-  return done ? kExitOk : Refuse(app, done.error().message);
+  return Finish(app, RunAll(flags));
 }
 
 }  // namespace activescale::app

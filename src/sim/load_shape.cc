@@ -118,28 +118,6 @@ std::unexpected<base::Error> Invalid(std::string message) {
   return base::Fail(base::Code::kInvalidArgument, std::move(message));
 }
 
-/// A recording with a hole would be simulated as a straight line through it.
-base::Result<LoadShape> CheckGaps(Points points) {
-  std::vector<double> spacing;
-  for (size_t i = 1; i < points.size(); ++i) {
-    spacing.push_back(points[i].at_seconds - points[i - 1].at_seconds);
-  }
-  if (spacing.size() >= 3) {
-    std::vector<double> sorted = spacing;
-    std::ranges::nth_element(sorted, sorted.begin() + static_cast<long>(sorted.size() / 2));
-    const double median = sorted[sorted.size() / 2];
-    for (size_t i = 0; i < spacing.size(); ++i) {
-      if (median > 0 && spacing[i] > 10 * median) {
-        return Invalid(fmt::format(
-            "CSV line {}: a gap of {:.0f} s where rows are {:.0f} s apart; fill it in or cut the "
-            "file there",
-            i + 3, spacing[i], median));
-      }
-    }
-  }
-  return LoadShape::FromPoints(std::move(points));
-}
-
 }  // namespace
 
 base::Result<LoadShape> LoadShape::FromPoints(std::vector<Point> points) {
@@ -157,6 +135,28 @@ base::Result<LoadShape> LoadShape::FromPoints(std::vector<Point> points) {
   LoadShape shape;
   shape.points_ = std::move(points);
   return shape;
+}
+
+base::Result<LoadShape> LoadShape::FromRecording(std::vector<Point> points, std::string_view unit,
+                                                 size_t first) {
+  std::vector<double> spacing;
+  for (size_t i = 1; i < points.size(); ++i) {
+    spacing.push_back(points[i].at_seconds - points[i - 1].at_seconds);
+  }
+  if (spacing.size() >= 3) {
+    std::vector<double> sorted = spacing;
+    std::ranges::nth_element(sorted, sorted.begin() + static_cast<long>(sorted.size() / 2));
+    const double median = sorted[sorted.size() / 2];
+    for (size_t i = 0; i < spacing.size(); ++i) {
+      if (median > 0 && spacing[i] > 10 * median) {
+        return Invalid(
+            fmt::format("{} {}: a gap of {:.0f} s where others are {:.0f} s apart; fill it in or "
+                        "take the time before or after it",
+                        unit, first + i + 1, spacing[i], median));
+      }
+    }
+  }
+  return FromPoints(std::move(points));
 }
 
 base::Result<LoadShape> LoadShape::Named(std::string_view name) {
@@ -215,7 +215,7 @@ base::Result<LoadShape> LoadShape::FromCsv(std::string_view text, double latency
     points.push_back({*at - *first, *value * scale});
   }
   if (points.empty()) return Invalid("CSV: no rows below the header");
-  return CheckGaps(std::move(points));
+  return FromRecording(std::move(points), "CSV line", 2);
 }
 
 double LoadShape::QpsAt(double seconds) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,12 @@ class LoadShape {
   /// load is that point's. Errors: kInvalidArgument for no points, unordered or negative ones, with
   /// the index.
   [[nodiscard]] static base::Result<LoadShape> FromPoints(std::vector<Point> points);
+
+  /// As FromPoints, of what was recorded. Errors also: kInvalidArgument, a gap of more than ten
+  /// times the median spacing, which would be simulated as a straight line; a point is called
+  /// `unit` and the first one has the number `first`.
+  [[nodiscard]] static base::Result<LoadShape> FromRecording(std::vector<Point> points,
+                                                             std::string_view unit, size_t first);
 
   /// A named shape:
   ///   tc1      60 s at 100, then 240 s at 1,000

@@ -58,19 +58,11 @@ void Estimate(const RecommendInput& input, Recommendation* out) {
 
 /// The load of all sources together, as the rate that keeps that much in flight.
 base::Result<LoadShape> LoadOf(const RecommendInput& input) {
-  // The series are of one scrape, so they have the same times; a shorter one ends earlier.
+  const HistorySeries total = SumByTime(input.high);
   std::vector<LoadShape::Point> points;
-  const HistorySeries* longest = &input.high.front();
-  for (const HistorySeries& series : input.high) {
-    if (series.samples.size() > longest->samples.size()) longest = &series;
-  }
-  for (size_t i = 0; i < longest->samples.size(); ++i) {
-    double in_flight = 0;
-    for (const HistorySeries& series : input.high) {
-      if (i < series.samples.size()) in_flight += series.samples[i].value;
-    }
-    points.push_back({longest->samples[i].at_seconds - longest->samples[0].at_seconds,
-                      in_flight / input.service.latency});
+  for (const HistorySeries::Sample& sample : total.samples) {
+    points.push_back(
+        {sample.at_seconds - total.samples[0].at_seconds, sample.value / input.service.latency});
   }
   return LoadShape::FromPoints(std::move(points));
 }

@@ -7,18 +7,10 @@
 
 #include "base/error.h"
 #include "hpa/types.h"
+#include "sim/history.h"
 #include "sim/model.h"
 
 namespace activescale::sim {
-
-/// One series of in-flight work over time: what was queued and running.
-struct HistorySeries {
-  struct Sample {
-    double at_seconds;  // ascending
-    double value;       // >= 0
-  };
-  std::vector<Sample> samples;
-};
 
 /// What a recommendation is made from.
 struct RecommendInput {
