@@ -9,6 +9,7 @@
 
 #include "app/command_line.h"
 #include "app/documentation.h"
+#include "app/explain.h"
 #include "app/query.h"
 #include "app/serve.h"
 #include "app/simulate.h"
@@ -72,6 +73,7 @@ constexpr Command kCommands[] = {
     {"simulate", "what an HPA would do with a load, without a cluster", RunSimulate},
     {"recommend", "target, minimum, maximum and window from a recorded history", RunRecommend},
     {"query", "ask a server of Prometheus's query API, with a plot in the terminal", RunQuery},
+    {"explain", "what an HPA saw, what its controller makes of it, and why", RunExplain},
     {"version", "print the version", RunVersion},
     {"help", "print this, or the help of a command", RunHelp},
     {"docs", "", RunDocs},

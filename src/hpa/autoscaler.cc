@@ -13,14 +13,6 @@ bool HasObjectOrExternal(const HpaSpec& spec) {
   });
 }
 
-Tolerance ToleranceOf(const HpaSpec& spec, const ControllerOptions& options) {
-  Tolerance tolerance{options.tolerance, options.tolerance};
-  if (!spec.behavior || !options.configurable_tolerance) return tolerance;
-  tolerance.up = spec.behavior->up.tolerance.value_or(tolerance.up);
-  tolerance.down = spec.behavior->down.tolerance.value_or(tolerance.down);
-  return tolerance;
-}
-
 /// Merges the proposals: the largest wins; false if the invalid ones forbid a decision.
 bool MergeProposals(const HpaSpec& spec, const Observation& seen, Decision* out) {
   size_t invalid = 0;
@@ -40,6 +32,14 @@ bool MergeProposals(const HpaSpec& spec, const Observation& seen, Decision* out)
 }
 
 }  // namespace
+
+Tolerance ToleranceOf(const HpaSpec& spec, const ControllerOptions& options) {
+  Tolerance tolerance{options.tolerance, options.tolerance};
+  if (!spec.behavior || !options.configurable_tolerance) return tolerance;
+  tolerance.up = spec.behavior->up.tolerance.value_or(tolerance.up);
+  tolerance.down = spec.behavior->down.tolerance.value_or(tolerance.down);
+  return tolerance;
+}
 
 std::string_view FailureReason(MetricType type) {
   constexpr std::array<std::string_view, 4> kReasons = {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -53,6 +54,9 @@ struct Decision {
 class Autoscaler {
  public:
   explicit Autoscaler(ControllerOptions options = {}) : options_(options) {}
+  /// One that remembers already. `scaled_to_zero` is the HPA's condition ScaledToZero.
+  Autoscaler(ControllerOptions options, ScaleHistory history, bool scaled_to_zero)
+      : options_(options), history_(std::move(history)), scaled_to_zero_(scaled_to_zero) {}
 
   /// Decides as the controller would at `now`, and remembers as if the change was applied.
   [[nodiscard]] Decision Reconcile(const HpaSpec& spec, const Observation& seen,
@@ -69,6 +73,9 @@ class Autoscaler {
   ScaleHistory history_;
   bool scaled_to_zero_ = false;  // the status condition ScaledToZero
 };
+
+/// The tolerance of an HPA: its behavior's, else the controller's.
+[[nodiscard]] Tolerance ToleranceOf(const HpaSpec& spec, const ControllerOptions& options);
 
 /// The condition reason of a metric that could not be used, e.g. "FailedGetPodsMetric".
 [[nodiscard]] std::string_view FailureReason(MetricType type);

@@ -17,9 +17,10 @@ int64_t WrappingAdd(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
-Proposal Invalid(std::string error) {
+Proposal Invalid(std::string error, PodGroups pods = {}) {
   Proposal proposal;
   proposal.error = std::move(error);
+  proposal.pods = std::move(pods);
   return proposal;
 }
 
@@ -72,12 +73,11 @@ class UsageMeter {
   }
 
   /// Why utilization cannot be computed; nothing if it can.
-  [[nodiscard]] std::optional<std::string> ReadRequests() {
+  [[nodiscard]] std::optional<std::string> FaultOfRequests() const {
     for (const Pod& pod : in_.pods) {
-      if (!pod.request_milli) {
+      if (!in_.answer.requests_milli.contains(pod.name)) {
         return "missing request for " + in_.spec.name + " in a container of pod " + pod.name;
       }
-      requests_[pod.name] = *pod.request_milli;
     }
     return std::nullopt;
   }
@@ -93,8 +93,8 @@ class UsageMeter {
     int64_t requested = 0;
     int64_t count = 0;
     for (const auto& [pod, value] : samples) {
-      const auto request = requests_.find(pod);
-      if (request == requests_.end()) continue;
+      const auto request = in_.answer.requests_milli.find(pod);
+      if (request == in_.answer.requests_milli.end()) continue;
       total = WrappingAdd(total, value);
       requested = WrappingAdd(requested, request->second);
       ++count;
@@ -109,14 +109,13 @@ class UsageMeter {
   /// What a missing pod counts as when the others ask for fewer replicas.
   [[nodiscard]] int64_t AtTarget(const std::string& pod) const {
     if (!by_requests()) return in_.spec.target;
-    const auto request = requests_.find(pod);
-    return (request == requests_.end() ? 0 : request->second) *
+    const auto request = in_.answer.requests_milli.find(pod);
+    return (request == in_.answer.requests_milli.end() ? 0 : request->second) *
            std::max<int64_t>(100, in_.spec.target) / 100;
   }
 
  private:
   const ReplicaInput& in_;
-  std::map<std::string, int64_t> requests_;
 };
 
 Proposal FromPods(const ReplicaInput& in) {
@@ -130,15 +129,18 @@ Proposal FromPods(const ReplicaInput& in) {
   for (const std::string& pod : out.pods.ignored) samples.erase(pod);
   for (const std::string& pod : out.pods.unready) samples.erase(pod);
   if (samples.empty()) {
-    return Invalid("did not receive metrics for targeted pods (pods might be unready)");
+    return Invalid("did not receive metrics for targeted pods (pods might be unready)",
+                   std::move(out.pods));
   }
 
-  UsageMeter meter(in);
+  const UsageMeter meter(in);
   if (meter.by_requests()) {
-    if (auto error = meter.ReadRequests()) return Invalid(std::move(*error));
+    if (auto error = meter.FaultOfRequests()) {
+      return Invalid(std::move(*error), std::move(out.pods));
+    }
   }
   const std::optional<Usage> usage = meter.Measure(samples);
-  if (!usage) return Invalid("no metrics returned matched known pods");
+  if (!usage) return Invalid("no metrics returned matched known pods", std::move(out.pods));
   out.ratio = out.adjusted_ratio = usage->ratio;
   out.usage_milli = usage->mean;
   out.replicas = in.spec_replicas;
@@ -161,7 +163,7 @@ Proposal FromPods(const ReplicaInput& in) {
     for (const std::string& pod : out.pods.unready) samples[pod] = 0;
   }
   const std::optional<Usage> adjusted = meter.Measure(samples);
-  if (!adjusted) return Invalid("no metrics returned matched known pods");
+  if (!adjusted) return Invalid("no metrics returned matched known pods", std::move(out.pods));
   out.adjusted_ratio = adjusted->ratio;
   out.within_tolerance = in.tolerance.Covers(out.adjusted_ratio);
   const bool turned = (out.ratio < 1.0 && out.adjusted_ratio > 1.0) ||
@@ -193,10 +195,11 @@ Proposal FromValue(const ReplicaInput& in, int64_t usage) {
   if (in.pods.empty()) {
     return Invalid("no pods returned by selector while calculating replica count");
   }
-  const auto ready = std::count_if(in.pods.begin(), in.pods.end(), [](const Pod& pod) {
-    return pod.phase == PodPhase::kRunning && pod.ready.value_or(false);
-  });
-  const double replicas = out.ratio * static_cast<double>(ready);
+  for (const Pod& pod : in.pods) {
+    const bool ready = pod.phase == PodPhase::kRunning && pod.ready.value_or(false);
+    (ready ? out.pods.counted : out.pods.ignored).push_back(pod.name);
+  }
+  const double replicas = out.ratio * static_cast<double>(out.pods.counted.size());
   out.replicas = replicas > std::numeric_limits<int32_t>::max()
                      ? std::numeric_limits<int32_t>::max()
                      : GoInt32(std::ceil(replicas));

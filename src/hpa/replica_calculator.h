@@ -10,7 +10,9 @@
 
 namespace activescale::hpa {
 
-/// How the controller sorted the pods of the target for one per-pod metric.
+/// How the controller sorted the pods of the target for one metric. Against a Value it looks only
+/// for those that run and are Ready (`counted`, the rest `ignored`), against the AverageValue of an
+/// Object or External metric at none.
 struct PodGroups {
   std::vector<std::string> counted;  // has a sample and counts as ready
   std::vector<std::string> unready;  // pending (or CPU still settling): its sample is not used
@@ -19,7 +21,7 @@ struct PodGroups {
 };
 
 /// One metric's proposal and how it came about. With `error` the metric is invalid and the other
-/// numbers mean nothing.
+/// numbers mean nothing; `pods` is there if the controller came as far as sorting them.
 struct Proposal {
   std::optional<std::string> error;
   int32_t replicas = 0;
@@ -27,7 +29,7 @@ struct Proposal {
   double ratio = 0;           // usage over target, before missing and unready pods joined
   double adjusted_ratio = 0;  // after they joined; equal to `ratio` if none did
   bool within_tolerance = false;
-  PodGroups pods;  // kPods and kResource only
+  PodGroups pods;
 };
 
 /// What a proposal is computed from. `pods` are those that the scale's selector matches.

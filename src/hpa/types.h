@@ -28,9 +28,6 @@ struct Pod {
   /// When `ready` last changed; looked at for the CPU metric only.
   base::WallTime ready_since{};
   std::optional<base::WallTime> started;
-  /// Sum of the containers' requests of the resource that a Resource metric names; absent if a
-  /// container has none, which makes that metric invalid.
-  std::optional<int64_t> request_milli;
 };
 
 enum class MetricType : uint8_t { kPods, kObject, kExternal, kResource };
@@ -56,6 +53,9 @@ struct MetricAnswer {
   std::optional<std::string> error;         // the call failed: why
   std::map<std::string, PodSample> by_pod;  // kPods, kResource
   std::vector<int64_t> values;              // kObject: one; kExternal: any number
+  /// kResource against a kUtilization: what each pod requests of the resource, all containers
+  /// together. A pod without an entry makes the metric invalid.
+  std::map<std::string, int64_t> requests_milli;
 };
 
 /// How far a ratio may be from 1 without a change.

@@ -98,16 +98,18 @@ Pod ParsePod(const json::value& pod) {
           .deleting = pod.at("deleting").as_bool(),
           .ready = std::nullopt,
           .ready_since = At(Long(pod.at("ready_ms"))),
-          .started = std::nullopt,
-          .request_milli = std::nullopt};
+          .started = std::nullopt};
   if (!Text(pod.at("ready")).empty()) out.ready = Text(pod.at("ready")) == "True";
   if (Long(pod.at("start_ms")) != -1) out.started = At(Long(pod.at("start_ms")));
-  if (Long(pod.at("request")) >= 0) out.request_milli = Long(pod.at("request"));
   return out;
 }
 
-MetricAnswer ParseAnswer(const json::value& answer) {
+MetricAnswer ParseAnswer(const json::value& answer, const json::array& pods) {
   MetricAnswer out;
+  for (const json::value& pod : pods) {
+    const int64_t request = Long(pod.at("request"));
+    if (request >= 0) out.requests_milli[std::string(Text(pod.at("name")))] = request;
+  }
   if (answer.at("error").as_bool()) out.error = "no such metric";
   for (const json::value& sample : List(answer.at("pods"))) {
     out.by_pod[std::string(Text(sample.at("pod")))] = {
@@ -155,7 +157,9 @@ int Replay(const json::value& situation) {
                      .answers = {},
                      .selector_fault = step.at("no_selector").as_bool() ? "InvalidSelector" : ""};
     for (const json::value& pod : List(step.at("pods"))) seen.pods.push_back(ParsePod(pod));
-    for (const json::value& a : List(step.at("answers"))) seen.answers.push_back(ParseAnswer(a));
+    for (const json::value& a : List(step.at("answers"))) {
+      seen.answers.push_back(ParseAnswer(a, List(step.at("pods"))));
+    }
     const Decision decision = autoscaler.Reconcile(spec, seen, At(Long(step.at("now_ms"))));
     replicas = decision.replicas;
     have.Apply(decision);

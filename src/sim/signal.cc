@@ -94,7 +94,9 @@ hpa::MetricAnswer Signal::Answer(const hpa::MetricSpec& spec, const Fleet& fleet
     answer.values.push_back(Milli(cached_sum_));
     return answer;
   }
+  const bool by_requests = spec.target_type == hpa::TargetType::kUtilization;
   for (const FleetPod& pod : fleet.pods()) {
+    if (by_requests) answer.requests_milli[PodName(pod)] = std::llround(path_.cpu_request);
     if (pod.deleted_at <= now) continue;
     const auto series = pods_.find(pod.id);
     if (series == pods_.end()) continue;

@@ -38,8 +38,7 @@ hpa::Observation See(const Scenario& scenario, const Fleet& fleet, Signal& signa
                          .deleting = deleting,
                          .ready = started,
                          .ready_since = At(std::min(now, pod.ready_at)),
-                         .started = At(pod.created),
-                         .request_milli = std::llround(scenario.path.cpu_request)});
+                         .started = At(pod.created)});
   }
   for (const hpa::MetricSpec& metric : scenario.hpa.metrics) {
     seen.answers.push_back(signal.Answer(metric, fleet, now));

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "app/load_config.h"
+
+namespace activescale::app {
+
+/// `activescale explain hpa/NAMESPACE/NAME`: what an HPA saw and what its controller makes of it.
+/// Returns the exit code.
+int RunExplain(std::span<const std::string> arguments, const Environment& environment);
+
+}  // namespace activescale::app

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <boost/json/object.hpp>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "kube/api_client.h"
+
+namespace activescale::insight {
+
+/// One GET at the API server, waited for. `path` comes with its query.
+using GetJson = std::function<kube::ApiResult<boost::json::object>(const std::string& path)>;
+
+/// Asks the API server for all that the controller looks at in one sync of an HPA: the object, its
+/// target's scale, the pods that the scale selects, what the metrics APIs answer, and the HPA's
+/// events. The result is the JSON text that ReadSnapshot reads and that can be saved and sent to
+/// somebody: it holds only members that an explanation needs, no annotations, environment or
+/// images.
+/// A metric that cannot be read becomes an error within the document, as the controller has it.
+/// Errors: those of the first three questions, without which there is nothing to explain.
+[[nodiscard]] base::Result<std::string> Collect(const GetJson& get, const std::string& ns,
+                                                const std::string& name, base::WallTime now);
+
+}  // namespace activescale::insight

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "hpa/autoscaler.h"
+#include "insight/hpa_object.h"
+
+namespace activescale::insight {
+
+/// `kind` of the document that Collect makes.
+inline constexpr std::string_view kSnapshotKind = "ActivescaleHpaSnapshot";
+
+/// What else there is to say of one of the pods.
+struct PodFacts {
+  std::string owner;  // "Deployment/web"; "" for a pod that nobody controls
+  bool crash_loops = false;
+  bool finished = false;  // Succeeded: the controller still waits for its metric
+};
+
+/// A change of the replica count that the HPA's events tell of.
+struct PastRescale {
+  base::WallTime at;
+  int32_t replicas = 0;
+  std::string reason;
+};
+
+/// One HPA and all that its controller looks at, at one moment. A value type.
+struct Snapshot {
+  base::WallTime taken_at;
+  HpaObject hpa;
+  hpa::Observation seen;
+  std::vector<PodFacts> facts;        // one for each of seen.pods
+  std::vector<bool> denied;           // one a metric: it is we who may not read it
+  std::vector<PastRescale> rescales;  // ascending; events live for an hour by default
+
+  /// The condition of that type; null if the controller has not set it.
+  [[nodiscard]] const Condition* FindCondition(std::string_view type) const;
+};
+
+/// Reads what Collect made. Errors: kInvalidArgument, what is missing or broken, to be put after
+/// the name of the file.
+[[nodiscard]] base::Result<Snapshot> ReadSnapshot(std::string_view text);
+
+/// "2006-01-02T15:04:05Z".
+[[nodiscard]] std::string TimeText(base::WallTime time);
+
+}  // namespace activescale::insight
