@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/html_page.h"
+
 namespace activescale::sim {
 namespace {
 
@@ -214,17 +216,7 @@ std::string SweepTable(const std::vector<SweepAxis>& axes,
 }
 
 std::string SweepHtml(const std::vector<SweepAxis>& axes, const std::vector<SweepResult>& results) {
-  std::string out = R"(<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Activescale sweep</title><style>
-:root { color-scheme: light dark; }
-body { margin: 0 auto; max-width: 960px; padding: 1.5rem 1rem; font: 16px/1.5 system-ui, sans-serif; }
-h2 { font-size: 1.05rem; margin: 1.5rem 0 .5rem; } .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .6rem; text-align: right; white-space: nowrap; }
-pre { overflow-x: auto; }
-</style></head><body><h1>Sweep</h1>)";
+  std::string out = HtmlHead("Activescale sweep") + "<h1>Sweep</h1>\n";
   if (!results.empty()) {
     out += HeatMap("Pod-hours", axes, results, [](const Summary& s) { return s.pod_hours; });
     out += HeatMap("Latency p99, seconds", axes, results,
