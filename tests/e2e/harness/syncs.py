@@ -1,7 +1,8 @@
-"""When the HPA controller last looked at each workload, from its log: it writes a line at each
+"""When the HPA controller looked at each workload, from its log: it writes a line at each
 sync, whether or not the HPA's status changes."""
 
 import datetime
+import math
 import re
 
 from tests.e2e.harness.controlplane import ControlPlane
@@ -12,16 +13,24 @@ _SYNC = re.compile(
 )
 
 
-def last_syncs(plane: ControlPlane) -> dict[str, float]:
-    """The moment (Unix seconds) of the last sync that was seen, by namespace/name of the target."""
+def seen(plane: ControlPlane) -> dict[str, list[float]]:
+    """The moments (Unix seconds) of all syncs so far, by namespace/name of the target."""
     year = datetime.datetime.now().year
-    seen = {}
+    moments: dict[str, list[float]] = {}
     with open(plane.controller_manager.log_path, encoding="utf-8", errors="replace") as log:
         for line in log:
             if found := _SYNC.match(line):
                 moment, target = found.groups()
-                seen[target] = _unix_seconds(year, moment)
-    return seen
+                moments.setdefault(target, []).append(_unix_seconds(year, moment))
+    return moments
+
+
+def predict(moments: list[float], after: float) -> float:
+    """The first sync after a moment, by the last ones that were seen: the next comes one period
+    after the end of one, so they drift by what a sync takes."""
+    recent = moments[-4:]
+    period = (recent[-1] - recent[0]) / (len(recent) - 1)
+    return recent[-1] + math.ceil((after - recent[-1]) / period) * period
 
 
 def _unix_seconds(year: int, moment: str) -> float:
