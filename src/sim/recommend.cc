@@ -16,6 +16,8 @@ namespace {
 constexpr int32_t kLeastMin = 2;
 constexpr int32_t kLeastMax = 20;
 constexpr std::array<int32_t, 4> kWindows = {60, 300, 900, 1800};
+// A daily rhythm turns twice; as often again is no flapping yet.
+constexpr double kCalmTurnsADay = 4;
 
 double Mean(const HistorySeries& series) {
   double sum = 0;
@@ -102,30 +104,57 @@ hpa::HpaSpec SpecOf(int32_t target, int32_t min, int32_t max, int32_t window) {
   return spec;
 }
 
-/// Targets from half to all of the workers, minimum from 1 to the estimate.
+/// A setting that was tried, with what came of it.
+struct Candidate {
+  int32_t target = 0;
+  int32_t min = 0;
+  int32_t window = 0;
+  Outcome outcome;
+  bool calm = false;  // its count does not flap
+};
+
+/// The shortest window that ends flapping, else the one that flaps least; nothing if none keeps the
+/// bound on waiting.
+base::Result<std::optional<Candidate>> TryWindows(const RecommendInput& input,
+                                                  const LoadShape& load, int32_t target,
+                                                  int32_t min, int32_t max) {
+  std::optional<Candidate> best;
+  for (const int32_t window : kWindows) {
+    const auto tried = Try(input, load, SpecOf(target, min, max, window));
+    if (!tried) return std::unexpected(tried.error());
+    if (tried->wait > input.max_wait_seconds) continue;
+    if (best && best->outcome.changes <= tried->changes) continue;
+    const bool calm = tried->changes <= kCalmTurnsADay * load.duration_seconds() / 86400;
+    best = {target, min, window, *tried, calm};
+    if (calm) break;
+  }
+  return best;
+}
+
+/// Targets from half to all of the workers, minimum from half of the estimate to the estimate.
 base::Result<void> Search(const RecommendInput& input, const LoadShape& load, Recommendation* out) {
-  std::optional<Outcome> best;
+  std::optional<Candidate> best;
   const int32_t estimate = out->min_replicas.value;
   for (int32_t target = std::max(1, input.workers / 2); target <= input.workers; ++target) {
     for (const int32_t min : {std::max(1, estimate / 2), estimate}) {
-      for (const int32_t window : kWindows) {
-        const auto tried = Try(input, load, SpecOf(target, min, out->max_replicas.value, window));
-        if (!tried) return std::unexpected(tried.error());
-        if (tried->wait > input.max_wait_seconds) continue;
-        // Fewer direction changes are worth one percent of pod-hours.
-        const double cost = tried->pod_hours * (1 + 0.01 * tried->changes / 100.0);
-        if (best && cost >= best->pod_hours * (1 + 0.01 * best->changes / 100.0)) continue;
-        best = *tried;
-        const std::string reason = fmt::format(
-            "simulated: {:.1f} pod-hours, waiting p99 {:.2f} s (bound {:g} s), {} "
-            "direction changes",
-            tried->pod_hours, tried->wait, input.max_wait_seconds, tried->changes);
-        out->best_target = {target, reason};
-        out->best_min = {min, reason};
-        out->best_window = {window, reason};
-        out->best_pod_hours = tried->pod_hours;
-      }
+      const auto found = TryWindows(input, load, target, min, out->max_replicas.value);
+      if (!found) return std::unexpected(found.error());
+      if (!*found) continue;
+      const Candidate& candidate = **found;
+      const bool better = !best || (candidate.calm != best->calm
+                                        ? candidate.calm
+                                        : candidate.outcome.pod_hours < best->outcome.pod_hours);
+      if (better) best = candidate;
     }
+  }
+  if (best) {
+    const Outcome& outcome = best->outcome;
+    out->best_target = {best->target, fmt::format("waiting p99 {:.2f} s, bound {:g} s",
+                                                  outcome.wait, input.max_wait_seconds)};
+    out->best_min = {best->min, fmt::format("{:.1f} pod-hours", outcome.pod_hours)};
+    out->best_window = {best->window, fmt::format("{} direction changes{}", outcome.changes,
+                                                  best->calm ? "" : ": no window ends flapping")};
+    out->best_pod_hours = outcome.pod_hours;
   }
   if (!best) {
     out->warnings.push_back(fmt::format(

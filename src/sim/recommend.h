@@ -52,9 +52,10 @@ struct Recommendation {
 /// minReplicas = mean over series of their means of `high` / target, rounded up, at least 2;
 /// maxReplicas = the larger of spec.replicas and the maximum of `mid` / workers, rounded up, at
 /// least 20. Source: Grafana's estimators for Loki's queriers.
-/// Then, by simulation as a flow, the target, minimum and scale-down window with the fewest
-/// pod-hours among those whose waiting time stays below the bound.
-/// Errors: kInvalidArgument: no samples, no workers, a bound that no setting can be checked with.
+/// Then, by simulation as a flow, the target and minimum with the fewest pod-hours among those
+/// whose waiting time stays below the bound, each with the shortest scale-down window that leaves
+/// at most four direction changes a day; settings that flap at every window come last. Errors:
+/// kInvalidArgument: no samples, no workers, a bound that no setting can be checked with.
 [[nodiscard]] base::Result<Recommendation> Recommend(const RecommendInput& input);
 
 /// A patch for the HPA: minReplicas, maxReplicas, the metric's averageValue and the window.
