@@ -5,10 +5,11 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <utility>
 
+#include "app/http_loop.h"
 #include "app/program.h"
+#include "app/recorded_queries.h"
 #include "app/sim_flags.h"
 #include "base/percent.h"
 #include "net/http_client.h"
@@ -30,13 +31,19 @@ struct QueryFlags {
   std::string ca_file;
   bool insecure = false;
   bool partial = false;
+  std::string data_dir;
 };
 
 void AddFlags(CLI::App& app, QueryFlags& f) {
   app.add_option("expression", f.expression, "PromQL")->type_name("EXPR")->required();
-  app.add_option("--server", f.server, "what --query-address of a server says, with its prefix")
-      ->type_name("URL")
-      ->capture_default_str();
+  CLI::Option* const server =
+      app.add_option("--server", f.server, "what --query-address of a server says, with its prefix")
+          ->type_name("URL")
+          ->capture_default_str();
+  app.add_option("--data-dir", f.data_dir,
+                 "ask the history that serve --data-dir keeps in this folder, without a server")
+      ->type_name("DIR")
+      ->excludes(server);
   app.add_option("--range", f.range, "the values of the time until now, instead of one")
       ->type_name("DURATION");
   app.add_option("--step", f.step, "between two values of a range; by default a 60th of it")
@@ -52,7 +59,7 @@ void AddFlags(CLI::App& app, QueryFlags& f) {
 }
 
 base::Result<net::ClientRequest> MakeRequest(const QueryFlags& f) {
-  net::ClientRequest request{.method = "POST", .url = f.server};
+  net::ClientRequest request{.method = "POST", .url = f.data_dir.empty() ? f.server : ""};
   while (request.url.ends_with('/')) request.url.pop_back();
   request.url += f.range.empty() ? "/api/v1/query" : "/api/v1/query_range";
   request.body = "query=" + base::PercentEncode(f.expression);
@@ -79,16 +86,21 @@ base::Result<net::ClientRequest> MakeRequest(const QueryFlags& f) {
   return request;
 }
 
-/// Sends it and waits for the answer.
-base::Result<net::ClientResponse> Send(net::ClientRequest request) {
-  net::HttpClient client;
-  std::optional<base::Result<net::ClientResponse>> answer;
-  client.Submit(std::move(request), [&](base::Result<net::ClientResponse> response) {
-    answer = std::move(response);
-    client.Stop();
-  });
-  client.Run();
-  return *std::move(answer);
+/// The body of the answer to it, of a server or of the history in a folder.
+base::Result<std::string> Ask(const std::string& data_dir, net::ClientRequest request) {
+  if (!data_dir.empty()) {
+    net::HttpRequest recorded;
+    recorded.method = request.method;
+    recorded.target = request.url;
+    recorded.headers = std::move(request.headers);
+    recorded.body = std::move(request.body);
+    return RecordedQueries(data_dir).Answer(recorded).body;
+  }
+  HttpLoop loop;
+  auto answer = Await<base::Result<net::ClientResponse>>(
+      [&](auto done) { loop.http().Submit(std::move(request), std::move(done)); });
+  if (!answer) return std::unexpected(std::move(answer.error()));
+  return std::move(answer->body);
 }
 
 base::Result<void> Print(const QueryFlags& f, const std::string& body) {
@@ -113,12 +125,12 @@ int RunQuery(std::span<const std::string> arguments, const Environment&) {
   if (const auto code = ParseFlags(app, arguments)) return *code;
   auto request = MakeRequest(flags);
   if (!request) return Finish(app, std::unexpected(request.error()));
-  const auto response = Send(*std::move(request));
-  if (!response) {
-    fmt::print(stderr, "activescale query: {}\n", response.error().message);
+  const auto body = Ask(flags.data_dir, *std::move(request));
+  if (!body) {
+    fmt::print(stderr, "activescale query: {}\n", body.error().message);
     return kExitFailure;
   }
-  if (const auto printed = Print(flags, response->body); !printed) {
+  if (const auto printed = Print(flags, *body); !printed) {
     fmt::print(stderr, "activescale query: {}\n", printed.error().message);
     return kExitFailure;
   }

@@ -23,7 +23,7 @@ struct RecommendFlags {
   bool yaml = false;
   std::string out;
   ServiceFlags service;
-  PrometheusFlags prometheus;
+  HistoryFlags history;
 };
 
 /// A CSV of time,inflight as one series. Errors: as LoadShape::FromCsv, with the file's name.
@@ -42,15 +42,17 @@ base::Result<sim::HistorySeries> ReadSeries(const std::string& path) {
 
 /// The two series of the history, from files or from a Prometheus.
 base::Result<void> ReadHistory(const RecommendFlags& f, sim::RecommendInput* input) {
-  if (f.high.empty() != f.prometheus.given()) {
-    return base::Fail(base::Code::kInvalidArgument,
-                      "give the history either by --inflight or by --prometheus with --query");
+  if (f.high.empty() != f.history.given()) {
+    return base::Fail(
+        base::Code::kInvalidArgument,
+        "give the history either by --inflight, or by --prometheus or --data-dir with "
+        "--query");
   }
   const base::WallTime now = base::SystemClock().WallNow();
   const auto read = [&](const std::string& file, const std::string& query,
                         std::vector<sim::HistorySeries>* out) -> base::Result<void> {
-    if (f.prometheus.given()) {
-      auto series = f.prometheus.Ask(query, now);
+    if (f.history.given()) {
+      auto series = f.history.Ask(query, now);
       if (!series) return std::unexpected(std::move(series.error()));
       *out = *std::move(series);
       return {};
@@ -60,7 +62,7 @@ base::Result<void> ReadHistory(const RecommendFlags& f, sim::RecommendInput* inp
     *out = {*series};
     return {};
   };
-  if (auto done = read(f.high, f.prometheus.query, &input->high); !done) return done;
+  if (auto done = read(f.high, f.history.query, &input->high); !done) return done;
   if (f.mid.empty() && f.query_median.empty()) return {};
   return read(f.mid, f.query_median, &input->mid);
 }
@@ -77,7 +79,7 @@ base::Result<sim::RecommendInput> ReadInput(const RecommendFlags& f) {
   const auto wait = Seconds("max-wait", f.max_wait);
   if (!wait) return std::unexpected(wait.error());
   input.max_wait_seconds = *wait;
-  const auto history = Seconds("history", f.prometheus.history);
+  const auto history = Seconds("history", f.history.history);
   if (!history) return std::unexpected(history.error());
   input.wanted_history_seconds = *history;
   if (!f.hpa.empty()) {
@@ -107,9 +109,9 @@ void AddFlags(CLI::App& app, RecommendFlags& f) {
       ->capture_default_str();
   app.add_flag("--yaml", f.yaml, "print a patch for the HPA");
   app.add_option("--out", f.out, "file to write; by default standard output")->type_name("FILE");
-  f.prometheus.AddTo(app);
-  app.add_option("--query-median", f.query_median, "as --inflight-median, asked of Prometheus")
-      ->group("Prometheus");
+  f.history.AddTo(app);
+  app.add_option("--query-median", f.query_median, "as --inflight-median, asked like --query")
+      ->group("History");
   f.service.AddTo(app);
 }
 

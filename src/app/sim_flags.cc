@@ -12,6 +12,7 @@
 
 #include "app/http_loop.h"
 #include "app/program.h"
+#include "app/recorded_queries.h"
 #include "base/duration.h"
 #include "sim/prometheus.h"
 
@@ -21,6 +22,40 @@ namespace {
 base::Error FileError(std::string_view verb, const std::string& path) {
   return {base::Code::kInvalidArgument,
           fmt::format("cannot {} {}: {}", verb, path, std::generic_category().message(errno))};
+}
+
+base::Result<std::vector<sim::HistorySeries>> AskPrometheus(const std::vector<std::string>& urls) {
+  HttpLoop loop;
+  sim::RangeAnswers answers;
+  for (const std::string& url : urls) {
+    const auto answer = Await<base::Result<net::ClientResponse>>([&](auto done) {
+      net::ClientRequest request;
+      request.url = url;
+      loop.http().Submit(std::move(request), std::move(done));
+    });
+    if (!answer) return std::unexpected(answer.error());
+    if (auto added = answers.Add(answer->status, answer->body); !added) {
+      return std::unexpected(added.error());
+    }
+  }
+  return std::move(answers).Take();
+}
+
+/// The same questions to the history in a folder.
+base::Result<std::vector<sim::HistorySeries>> AskRecorded(const std::string& folder,
+                                                          const std::vector<std::string>& urls) {
+  RecordedQueries recorded(folder);
+  sim::RangeAnswers answers;
+  for (const std::string& url : urls) {
+    net::HttpRequest request;
+    request.method = "GET";
+    request.target = url.substr(url.find('/', std::string_view("http://").size()));
+    const net::HttpResponse answer = recorded.Answer(request);
+    if (auto added = answers.Add(answer.status, answer.body); !added) {
+      return std::unexpected(added.error());
+    }
+  }
+  return std::move(answers).Take();
 }
 
 }  // namespace
@@ -76,12 +111,16 @@ base::Result<sim::ServiceModel> ServiceFlags::Read() const {
   return model;
 }
 
-void PrometheusFlags::AddTo(CLI::App& app) {
-  const std::string group = "Prometheus";
-  app.add_option("--prometheus", url, "take the work from this Prometheus")
-      ->type_name("URL")
+void HistoryFlags::AddTo(CLI::App& app) {
+  const std::string group = "History";
+  CLI::Option* const prometheus =
+      app.add_option("--prometheus", url, "take the work from this Prometheus")->type_name("URL");
+  app.add_option("--data-dir", data_dir, "take it from the history that serve --data-dir keeps")
+      ->type_name("DIR")
+      ->excludes(prometheus)
       ->group(group);
-  app.add_option("--query", query, "what to ask it for; series are added up")->group(group);
+  prometheus->group(group);
+  app.add_option("--query", query, "what to ask for; series are added up")->group(group);
   app.add_option("--history", history, "how far back")
       ->type_name("DURATION")
       ->capture_default_str()
@@ -92,8 +131,8 @@ void PrometheusFlags::AddTo(CLI::App& app) {
       ->group(group);
 }
 
-base::Result<std::vector<sim::HistorySeries>> PrometheusFlags::Ask(const std::string& asked,
-                                                                   base::WallTime now) const {
+base::Result<std::vector<sim::HistorySeries>> HistoryFlags::Ask(const std::string& asked,
+                                                                base::WallTime now) const {
   const auto span = Seconds("history", history);
   if (!span) return std::unexpected(span.error());
   const auto step = Seconds("resolution", resolution);
@@ -104,26 +143,13 @@ base::Result<std::vector<sim::HistorySeries>> PrometheusFlags::Ask(const std::st
   }
   const int64_t end =
       std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-  const auto urls = sim::RangeUrls({.url = url,
+  const auto urls = sim::RangeUrls({.url = data_dir.empty() ? url : "http://history",
                                     .query = asked,
                                     .start = end - static_cast<int64_t>(*span),
                                     .end = end,
                                     .step = static_cast<int64_t>(*step)});
   if (!urls) return std::unexpected(urls.error());
-  HttpLoop loop;
-  sim::RangeAnswers answers;
-  for (const std::string& part : *urls) {
-    const auto answer = Await<base::Result<net::ClientResponse>>([&](auto done) {
-      net::ClientRequest request;
-      request.url = part;
-      loop.http().Submit(std::move(request), std::move(done));
-    });
-    if (!answer) return std::unexpected(answer.error());
-    if (auto added = answers.Add(answer->status, answer->body); !added) {
-      return std::unexpected(added.error());
-    }
-  }
-  return std::move(answers).Take();
+  return data_dir.empty() ? AskPrometheus(*urls) : AskRecorded(data_dir, *urls);
 }
 
 base::Result<sim::ManifestHpa> ReadManifestFile(const std::string& path) {

@@ -30,15 +30,17 @@ struct ServiceFlags {
   [[nodiscard]] base::Result<sim::ServiceModel> Read() const;
 };
 
-/// Flags that ask a Prometheus for what happened, shared by simulate and recommend.
-struct PrometheusFlags {
+/// Flags that ask a Prometheus, or our own history, for what happened; shared by simulate and
+/// recommend.
+struct HistoryFlags {
   std::string url;
+  std::string data_dir;
   std::string query;
   std::string history = "168h";
   std::string resolution = "60s";
 
   void AddTo(CLI::App& app);
-  [[nodiscard]] bool given() const { return !url.empty(); }
+  [[nodiscard]] bool given() const { return !url.empty() || !data_dir.empty(); }
   /// The series of `asked` over the history that ends at `now`. Errors: kInvalidArgument, naming
   /// the flag; what RangeAnswers and net::HttpClient say.
   [[nodiscard]] base::Result<std::vector<sim::HistorySeries>> Ask(const std::string& asked,

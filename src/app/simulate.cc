@@ -38,7 +38,7 @@ struct SimulateFlags {
   std::string out;
   bool plot = false;
   ServiceFlags service;
-  PrometheusFlags prometheus;
+  HistoryFlags history;
   std::string query_unit = "inflight";
 };
 
@@ -93,7 +93,7 @@ void AddFlags(CLI::App& app, SimulateFlags& f) {
       ->capture_default_str()
       ->group(path);
   f.service.AddTo(app);
-  f.prometheus.AddTo(app);
+  f.history.AddTo(app);
   app.add_option("--query-unit", f.query_unit,
                  "what the query gives: inflight, or qps, requests a second")
       ->check(CLI::IsMember({"inflight", "qps"}))
@@ -139,7 +139,7 @@ void AddFlags(CLI::App& app, SimulateFlags& f) {
 
 /// What a query gave as a load: rates, or what was in flight at `latency` seconds each.
 base::Result<sim::LoadShape> AskLoad(const SimulateFlags& f, double latency) {
-  const auto series = f.prometheus.Ask(f.prometheus.query, base::SystemClock().WallNow());
+  const auto series = f.history.Ask(f.history.query, base::SystemClock().WallNow());
   if (!series) return std::unexpected(series.error());
   const sim::HistorySeries total = sim::SumByTime(*series);
   const double scale = f.query_unit == "inflight" ? 1 / latency : 1;
@@ -151,7 +151,7 @@ base::Result<sim::LoadShape> AskLoad(const SimulateFlags& f, double latency) {
 }
 
 base::Result<sim::LoadShape> ReadLoad(const SimulateFlags& f, double latency) {
-  if (f.prometheus.given()) return AskLoad(f, latency);
+  if (f.history.given()) return AskLoad(f, latency);
   const bool file = f.load.find('.') != std::string::npos || f.load.find('/') != std::string::npos;
   if (!file) return sim::LoadShape::Named(f.load);
   const auto text = ReadTextFile(f.load);

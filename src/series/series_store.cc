@@ -90,13 +90,16 @@ void SeriesStore::Keep(const Matchers& matchers, std::chrono::milliseconds reten
 
 std::vector<std::shared_ptr<const Series>> SeriesStore::Kept() const {
   const base::MutexLock lock(mutex_);
+  std::vector<const Matchers*> selectors;
+  leases_.ForEach([&](const Lease& lease) {
+    if (lease.kept) selectors.push_back(&lease.matchers);
+  });
   std::unordered_set<std::shared_ptr<const Series>> kept;
-  leases_.ForEach([&](const Lease& lease) REQUIRES(mutex_) {
-    if (!lease.kept) return;
-    for (std::shared_ptr<Series>& series : index_.Select(lease.matchers)) {
+  for (const Matchers* const selector : selectors) {
+    for (std::shared_ptr<Series>& series : index_.Select(*selector)) {
       kept.insert(std::move(series));
     }
-  });
+  }
   return {kept.begin(), kept.end()};
 }
 
