@@ -81,6 +81,15 @@ def test_a_token_is_asked_for_over_tls(lab):
     assert ask(url, "rotated")[0] == 200
 
 
+def test_the_older_promql_takes_no_duration_for_a_number(lab):
+    for version, want in (("2", 400), ("3", 200)):
+        (port,) = free_ports(1)
+        lab.activescale(
+            f"--query-address=127.0.0.1:{port}", f"--promql-compat={version}", name=f"v{version}"
+        )
+        assert ask(f"http://127.0.0.1:{port}{query('5m')}")[0] == want, version
+
+
 def test_hostile_queries_get_a_clear_error_in_bounded_time(lab):
     (port,) = free_ports(1)
     server = lab.activescale(f"--query-address=127.0.0.1:{port}")

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ingest/flush_aggregator.h"
+#include "promql/dialect.h"
 #include "redis/config.h"
 
 namespace activescale::app {
@@ -83,7 +84,9 @@ struct Config {
   std::string query_bearer_token_file;
   ListenAddress remote_write_address;
   std::string remote_write_bearer_token_file;
-  std::string scrape_config;      // a file; empty: nothing is scraped
+  promql::Dialect promql_dialect = promql::Dialect::kPrometheus3;
+  std::string scrape_config;  // a file; empty: nothing is scraped
+  size_t series_memory_bytes = size_t{64} << 20;
   std::vector<std::string> keep;  // selectors
   std::string data_dir;           // empty: series are in memory alone
   std::chrono::nanoseconds retention{};

@@ -45,6 +45,13 @@ class LoadConfigTest : public ::testing::Test {
   std::map<std::string, std::string, std::less<>> environment_;
 };
 
+TEST_F(LoadConfigTest, WhosePromqlIsMeantIsTwoOrThree) {
+  EXPECT_EQ(Load().config.promql_dialect, promql::Dialect::kPrometheus3);
+  EXPECT_EQ(Load({"--promql-compat=2"}).config.promql_dialect, promql::Dialect::kPrometheus2);
+  EXPECT_THAT(Load({"--promql-compat=1"}).faults, ElementsAre(HasSubstr("2 or 3")));
+  EXPECT_EQ(Load({"--series-memory=128Mi"}).config.series_memory_bytes, 128u << 20);
+}
+
 TEST_F(LoadConfigTest, DefaultsAreThoseOfTheGoProgram) {
   const LoadedConfig loaded = Load();
   ASSERT_THAT(loaded.faults, IsEmpty());

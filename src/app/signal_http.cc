@@ -72,6 +72,7 @@ base::Result<void> SignalHttp::OpenQuery(const ProtectedPort::Parts& parts, Sign
                                          telemetry::Registry& registry) {
   query_api_ = std::make_unique<queryapi::QueryApi>(
       queryapi::QueryApi::Options{.path_prefix = parts.config.query_path_prefix,
+                                  .dialect = parts.config.promql_dialect,
                                   .version = ACTIVESCALE_VERSION},
       signals.evaluator(), signals.series(), parts.clock, registry);
   auto port = ProtectedPort::Open({.name = "query",

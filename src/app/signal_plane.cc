@@ -24,8 +24,9 @@ constexpr seconds kRecordingInterval{60};
 
 /// An HPA or KEDA waits for a few seconds, and asks again. All evaluations share a thread, so none
 /// may take more than some tenths of a second of it.
-promql::EngineOptions EngineOptions() {
+promql::EngineOptions EngineOptions(const Config& config) {
   promql::EngineOptions options;
+  options.dialect = config.promql_dialect;
   options.max_samples = 10'000'000;
   options.timeout = seconds(2);
   return options;
@@ -62,15 +63,15 @@ SignalPlane::SignalPlane(const Config& config, store::SampleStore& store,
     : config_(config),
       clock_(clock),
       registry_(registry),
-      series_({}, clock),
+      series_({.max_bytes = config.series_memory_bytes}, clock),
       history_(MakeHistory(config, series_, clock)),
       source_(history_ ? static_cast<series::SeriesSource&>(*history_) : series_),
       feed_({.cluster = config.cluster_id}, store, pods, series_, clock, registry),
       stats_(MakeStatFeed(config, pods, series_, clock, registry)),
-      evaluator_(EngineOptions(), source_, &feed_, clock),
+      evaluator_(EngineOptions(config), source_, &feed_, clock),
       reader_(evaluator_, registry),
       windows_(series_, clock),
-      catalogue_file_(config.signals_file, EngineOptions().dialect, registry),
+      catalogue_file_(config.signals_file, config.promql_dialect, registry),
       scaler_([this] { return catalogue(); }, reader_),
       activity_(scaler_, clock, kMaxActivityStreams) {
   feed_.SetListener([this] { activity_.Wake(); });
@@ -130,7 +131,7 @@ base::Result<void> SignalPlane::Start() {
 base::Result<void> SignalPlane::OpenKeda() {
   keda_service_ = std::make_unique<keda::ExternalScalerService>(
       scaler_, activity_,
-      keda::TriggerRules{.dialect = EngineOptions().dialect,
+      keda::TriggerRules{.dialect = config_.promql_dialect,
                          .tenant_queries = config_.tenant_queries},
       [this](auto work) { Post(std::move(work)); }, registry_);
   auto opened = ingest::GrpcServer::Start({.bind_address = config_.keda_address.host,

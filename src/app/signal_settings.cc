@@ -31,6 +31,13 @@ Setting::Assigned AssignKeep(Config& config, std::string_view text) {
   return {};
 }
 
+Setting::Assigned AssignDialect(Config& config, std::string_view text) {
+  if (text != "2" && text != "3") return Wrong(text, "2 or 3");
+  config.promql_dialect =
+      text == "2" ? promql::Dialect::kPrometheus2 : promql::Dialect::kPrometheus3;
+  return {};
+}
+
 void CheckKeda(const Config& config, std::vector<std::string>& faults) {
   CheckPair("keda-tls-cert-file", config.keda_tls_cert_file, "keda-tls-private-key-file",
             config.keda_tls_private_key_file, faults);
@@ -91,6 +98,10 @@ std::vector<Setting> SignalSettings() {
        "A query that somebody brings sees only series whose namespace label is that of the "
        "ScaledObject it belongs to.",
        Switch(&Config::tenant_queries)},
+      {kSignals, "promql-compat", "ACTIVESCALE_PROMQL_COMPAT", "2|3", "3",
+       "Whose PromQL is meant where the versions differ: a range of Prometheus 2.x includes its "
+       "first moment, that of Prometheus 3 does not.",
+       AssignDialect},
       {kKeda, "keda-address", "ACTIVESCALE_KEDA_ADDRESS", "address:port", "",
        "Where KEDA's operator finds its external scaler (gRPC), such as 0.0.0.0:9091. Empty: "
        "nowhere.",
@@ -131,6 +142,10 @@ std::vector<Setting> SignalSettings() {
        "What to scrape: a part of Prometheus's configuration, with kubernetes_pods. Only series "
        "that some expression asks for are kept. Empty: nothing.",
        Text(&Config::scrape_config)},
+      {kSeries, "series-memory", "ACTIVESCALE_SERIES_MEMORY", "bytes", "64Mi",
+       "Memory for the recent past of what expressions ask for. Above it the selector that nobody "
+       "asked for the longest is dropped.",
+       Bytes(&Config::series_memory_bytes, 1 << 20, int64_t{64} << 30)},
       {kSeries, "keep", "ACTIVESCALE_KEEP", Setting::kList, "",
        "Selectors such as inbound_active_requests{namespace=\"shop\"} that are recorded always, "
        "not only while somebody asks.",
