@@ -2,8 +2,8 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -38,9 +38,11 @@ class ReplicaOfOurs {
     EXPECT_TRUE(replica_.BecomesReady());
   }
 
-  std::unique_ptr<store::PodStream> Open(const metric::PodKey& pod) { return feed_.Open(pod); }
-  void Push(store::PodStream& stream, int64_t value) {
-    stream.Write(store::FlushOf(store::kInbound, value), clock_.Now());
+  /// A flush of a pod, whose stream is opened with the first one and closed with this replica.
+  void Push(const metric::PodKey& pod, int64_t value) {
+    auto& stream = streams_[pod];
+    if (!stream) stream = feed_.Open(pod);
+    stream->Write(store::FlushOf(store::kInbound, value), clock_.Now());
   }
   void Settle() { replica_.Settle(); }
   /// Returns when the store has answered: answers come in order.
@@ -74,6 +76,7 @@ class ReplicaOfOurs {
   promql::Engine engine_{{}, series_, clock_};
   store::Replica replica_;
   EnvoyFeed feed_;
+  std::map<metric::PodKey, std::unique_ptr<store::PodStream>> streams_;
 };
 
 class SharedWindowsTest : public testing::Test {
@@ -91,9 +94,7 @@ class SharedWindowsTest : public testing::Test {
     std::this_thread::sleep_for(kFlushInterval);
     ++flush_;
     for (size_t i = 0; i < keys_.size(); ++i) {
-      ReplicaOfOurs& mine = *replicas[i % replicas.size()];
-      if (!streams_[i]) streams_[i] = mine.Open(keys_[i]);
-      mine.Push(*streams_[i], static_cast<int64_t>(10 * i) + flush_ % 7);
+      replicas[i % replicas.size()]->Push(keys_[i], static_cast<int64_t>(10 * i) + flush_ % 7);
     }
     for (ReplicaOfOurs* replica : replicas) replica->Settle();
     for (ReplicaOfOurs* replica : replicas) replica->Poll();
@@ -102,7 +103,6 @@ class SharedWindowsTest : public testing::Test {
   redis::RedisServer server_;
   kube::FakePodIndex pods_;
   std::vector<metric::PodKey> keys_;
-  std::unique_ptr<store::PodStream> streams_[4];
   int flush_ = 0;
 };
 
@@ -128,8 +128,6 @@ TEST_F(SharedWindowsTest, ReplicasAgreeOnEveryWindowAndTheDeathOfOneShrinksNone)
   EXPECT_EQ(two.Ask(kQueries[0]), "web-0=8 web-1=8 web-2=8 web-3=8 ");
 
   // The first one dies; its Envoys open their streams at the second one.
-  streams_[0].reset();
-  streams_[2].reset();
   one.reset();
   for (int i = 0; i < 2; ++i) Flush({&two});
   EXPECT_EQ(two.Ask(kQueries[0]), "web-0=10 web-1=10 web-2=10 web-3=10 ");

@@ -66,7 +66,10 @@ TEST_F(ClientTest, ConnectionClosedWhileIdleComesBackAndCommandsWaitForIt) {
   thread_.Run([] {});
   ASSERT_EQ(AskGet(), "value");
   clock_.Advance(std::chrono::minutes(35));
+  const uint64_t before = client_->stats().attempts;
   server.CloseConnections();
+  // A command that is sent before the end is seen is lost with the connection.
+  ASSERT_TRUE(Passes([&] { return client_->stats().attempts > before; }));
   EXPECT_EQ(AskGet(), "value");
   EXPECT_EQ(client_->stats().lost, 0u) << "an idle close is no fault";
 }

@@ -20,8 +20,9 @@ using Histogram = prometheus::Histogram;
 using LabelMap = std::map<std::string, std::string>;
 
 /// Our own metrics. A component asks for its handles once, in its constructor, and keeps the
-/// references: they live as long as the registry. Names start with `activescale_` (or are those that
-/// Prometheus has for processes) and follow Prometheus's rules; label values must come from a bounded set. Threads: any.
+/// references: they live as long as the registry. Names start with `activescale_` (or are those
+/// that Prometheus has for processes) and follow Prometheus's rules; label values must come from a
+/// bounded set. Threads: any.
 class Registry {
  public:
   Registry() = default;
