@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -245,17 +246,19 @@ void StreamSession::Aggregate(const ScannedMessage& message, const store::Flush&
     Publish(*publications.current);
     return;
   }
-  // Held back; the message still shows that the pod's telemetry is healthy. Not before the first
-  // whole flush: a pod that is known by a heartbeat alone reads as zero, which nobody said yet.
-  if (published_) static_cast<void>(stream_->Heartbeat(now));
+  // Held back, and no heartbeat either: should the stream break off now, the heartbeat would
+  // outlive the last value, and the pod read as zero, which nobody said.
   if (scheduled_) return;
   scheduled_ = true;
   ingest_.queue_.Schedule(weak_from_this(), *aggregator_.due());
 }
 
 void StreamSession::Publish(const FlushAggregator::Publication& publication) {
-  published_ = true;
-  const store::WriteOutcome outcome = stream_->Write(publication.flush, publication.received);
+  const bool has_values = std::ranges::any_of(publication.flush.values,
+                                              [](const auto& value) { return value.has_value(); });
+  const store::WriteOutcome outcome = has_values
+                                          ? stream_->Write(publication.flush, publication.received)
+                                          : stream_->Heartbeat(publication.received);
   counts_ = outcome == store::WriteOutcome::kStored;
   switch (outcome) {
     case store::WriteOutcome::kStored:

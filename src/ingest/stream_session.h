@@ -159,8 +159,7 @@ class StreamSession final : public Due, public std::enable_shared_from_this<Stre
   FlushAggregator aggregator_ GUARDED_BY(mutex_);
   bool scheduled_ GUARDED_BY(mutex_) = false;  // in the publication queue
   bool counted_as_batched_ GUARDED_BY(mutex_) = false;
-  bool published_ GUARDED_BY(mutex_) = false;  // a whole flush of this stream
-  bool counts_ GUARDED_BY(mutex_) = true;      // the store took the last flush
+  bool counts_ GUARDED_BY(mutex_) = true;  // the store took the last flush
   bool slow_ GUARDED_BY(mutex_) = false;
   bool ended_ GUARDED_BY(mutex_) = false;
 

@@ -285,6 +285,17 @@ TEST_F(StreamSessionTest, FlushHeldBackIsDroppedIfTheStreamBreaksOff) {
   EXPECT_EQ(Say("shop", "web-0"), "missing missing missing");
 }
 
+TEST_F(StreamSessionTest, FlushThatIsLostWithItsStreamLeavesNoHeartbeatThatOutlivesTheValue) {
+  const auto stream = Open();
+  ASSERT_TRUE(Send(*stream, EnvoyMessage("shop", "web-0").Gauge(kInbound, 5)));
+  Pass(seconds(15));
+  ASSERT_TRUE(Send(*stream, EnvoyMessage().At(15'000).Gauge(kInbound, 6)));
+  ASSERT_TRUE(stream->End(false));
+  EXPECT_EQ(Say("shop", "web-0"), "5 zero zero");
+  Pass(seconds(6));
+  EXPECT_EQ(Say("shop", "web-0"), "missing missing missing");
+}
+
 TEST_F(StreamSessionTest, PodAndItsLabelsAreKnownFromTheNode) {
   const auto stream = Open();
   ASSERT_TRUE(Send(*stream, EnvoyMessage("shop", "web-0")

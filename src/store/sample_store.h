@@ -37,7 +37,7 @@ class PodStream {
   /// Stores a whole flush received at `received`; also a heartbeat. Never blocks.
   virtual WriteOutcome Write(const Flush& flush, base::SteadyTime received) = 0;
 
-  /// A message came in and nothing of it is to be stored yet. Never blocks.
+  /// A whole flush without any of our metrics was received at `received`. Never blocks.
   virtual WriteOutcome Heartbeat(base::SteadyTime received) = 0;
 };
 
