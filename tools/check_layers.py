@@ -23,7 +23,7 @@ MODULES: dict[str, set[str]] = {
     "store": {"base", "metric", "telemetry", "redis"},
     "promql": {"base", "metric", "series"},
     "ingest": {"base", "metric", "telemetry", "net", "store", "series", "kube"},
-    "source": {"base", "metric", "telemetry", "net", "kube", "series"},
+    "source": {"base", "metric", "telemetry", "net", "series"},
     "signal": {"base", "metric", "telemetry", "kube", "store", "series", "promql"},
     "sim": {"base", "metric", "hpa", "promql", "net"},
     "metricsapi": {"base", "metric", "telemetry", "net", "store", "kube", "signal"},

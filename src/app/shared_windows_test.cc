@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/unix_time.h"
 #include "kube/testing/fake_pod_index.h"
 #include "promql/engine.h"
 #include "redis/testing/redis_server.h"
@@ -52,9 +53,8 @@ class ReplicaOfOurs {
   }
   /// The answer in words: each series with its value.
   std::string Ask(const std::string& query) {
-    const auto now =
-        std::chrono::duration_cast<std::chrono::milliseconds>(clock_.WallNow().time_since_epoch());
-    const auto result = engine_.Query(query, promql::EvaluationTime::At(now.count()));
+    const int64_t now = base::UnixMsNow(clock_);
+    const auto result = engine_.Query(query, promql::EvaluationTime::At(now));
     if (!result) return result.error().message;
     std::set<std::string> parts;
     for (const auto& series : result->series) {

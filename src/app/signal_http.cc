@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "app/settings.h"
+#include "base/file_text.h"
 #include "base/log.h"
-#include "kube/file_text.h"
 #include "queryapi/reply.h"
 
 namespace activescale::app {
@@ -31,7 +31,7 @@ source::Scraper::FindPods PodsOf(const Cluster& cluster) {
 }  // namespace
 
 base::Result<std::vector<source::ScrapeJob>> LoadScrapeConfig(const Config& config) {
-  const auto text = kube::ReadFile(config.scrape_config);
+  const auto text = base::ReadFile(config.scrape_config);
   if (!text) {
     return base::Fail(base::Code::kInvalidArgument,
                       fmt::format("{} cannot be read", config.scrape_config));

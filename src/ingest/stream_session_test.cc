@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/unix_time.h"
 #include "ingest/testing/session_fixture.h"
 
 namespace activescale::ingest {
@@ -128,8 +129,7 @@ TEST_F(StreamSessionTest, PodNameWithDotsComesWholeFromTheId) {
 TEST_F(StreamSessionTest, FreshnessIsJudgedByOurClockAndSkewIsShown) {
   const int64_t hour = 3'600'000;
   for (const int64_t skew : {hour, -hour}) {
-    const int64_t ours =
-        std::chrono::duration_cast<milliseconds>(clock_.WallNow().time_since_epoch()).count();
+    const int64_t ours = base::UnixMsNow(clock_);
     const auto stream = Open();
     ASSERT_TRUE(Send(*stream, EnvoyMessage("shop", "web-0").At(ours + skew).Gauge(kInbound, 3)));
     Pass(milliseconds(50));

@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "base/file_text.h"
 #include "base/log.h"
-#include "kube/file_text.h"
 
 namespace activescale::kube {
 namespace {
@@ -34,7 +34,7 @@ base::Result<ClusterAccess> InClusterAccess(std::string_view host, std::string_v
                           : fmt::format("https://{}:{}", host, port);
   access.token_file = dir + "/token";
   access.origin = "service account in " + dir;
-  const auto token = ReadFile(access.token_file);
+  const auto token = base::ReadFile(access.token_file);
   if (!token || Trim(*token).empty()) {
     return base::Fail(base::Code::kNotFound,
                       fmt::format("cannot read the service account's token {}: mount it "
@@ -43,12 +43,12 @@ base::Result<ClusterAccess> InClusterAccess(std::string_view host, std::string_v
   }
   auto tls = std::make_shared<net::ClientTls>();
   tls->ca_file = dir + "/ca.crt";
-  if (!ReadFile(tls->ca_file)) {
+  if (!base::ReadFile(tls->ca_file)) {
     return base::Fail(base::Code::kInvalidArgument,
                       "cannot read the API server's CA " + tls->ca_file);
   }
   access.tls = std::move(tls);
-  if (const auto ns = ReadFile(dir + "/namespace")) access.ns = Trim(*ns);
+  if (const auto ns = base::ReadFile(dir + "/namespace")) access.ns = Trim(*ns);
   return access;
 }
 
@@ -73,7 +73,7 @@ bool TokenSource::Refresh() {
 
 bool TokenSource::Read() {
   read_at_ = clock_.Now();
-  const auto text = ReadFile(file_);
+  const auto text = base::ReadFile(file_);
   const std::string_view token = text ? Trim(*text) : std::string_view();
   if (token.empty()) {
     LOG_WARNING("cannot read the bearer token in {}: the last one stays in use", file_);

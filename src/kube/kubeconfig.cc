@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/file_text.h"
 #include "kube/credentials.h"
-#include "kube/file_text.h"
 #include "net/base64.h"
 
 // yaml-cpp throws; nothing of it leaves this file. Messages name fields, never their values: a
@@ -80,7 +80,7 @@ base::Result<void> Reader::ReadPem(const YAML::Node& node, const char* key, std:
   const std::string name = Text(node, key);
   if (name.empty()) return {};
   file = Resolve(name);
-  const auto text = ReadFile(file);
+  const auto text = base::ReadFile(file);
   if (!text || text->find("-----BEGIN") == std::string::npos) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: {} is not readable or not PEM", key, file));
@@ -139,7 +139,7 @@ base::Result<void> Reader::ReadUser(const YAML::Node& user, net::ClientTls& tls,
   access.token = Text(user, "token");
   if (const std::string file = Text(user, "tokenFile"); !file.empty()) {
     access.token_file = Resolve(file);
-    const auto text = ReadFile(access.token_file);
+    const auto text = base::ReadFile(access.token_file);
     if (!text || text->empty()) {
       return Fail(Code::kInvalidArgument,
                   fmt::format("tokenFile: {} is not readable or empty", access.token_file));
@@ -178,7 +178,7 @@ base::Result<ClusterAccess> Reader::Read(std::string_view wanted_context) {
 }  // namespace
 
 base::Result<ClusterAccess> LoadKubeconfig(const std::string& path, std::string_view context) {
-  const auto text = ReadFile(path);
+  const auto text = base::ReadFile(path);
   if (!text) {
     return base::Fail(Code::kNotFound,
                       fmt::format("cannot read kubeconfig {}: check the path and its mode", path));

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
 #include <utility>
 
-#include "kube/file_text.h"
+#include "base/file_text.h"
 #include "metricsapi/request_header.h"
 #include "net/digest.h"
 
@@ -13,9 +12,8 @@ namespace activescale::metricsapi {
 
 void BearerFile::Check(const net::HttpRequest& request, const RequestInfo& /*info*/,
                        Decision done) {
-  const std::string text = kube::ReadFile(path_).value_or("");
-  const size_t end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string::npos) {
+  const auto wanted = base::ReadTokenFile(path_);
+  if (!wanted) {
     return done(base::Fail(base::Code::kUnavailable,
                            fmt::format("the token file {} cannot be read or is empty", path_)));
   }
@@ -25,7 +23,7 @@ void BearerFile::Check(const net::HttpRequest& request, const RequestInfo& /*inf
                            "a token is needed: send \"Authorization: Bearer <token>\""));
   }
   // Digests, so that the time of the comparison tells nothing of the token.
-  if (net::Sha256(*token) != net::Sha256(std::string_view(text).substr(0, end + 1))) {
+  if (net::Sha256(*token) != net::Sha256(*wanted)) {
     return done(base::Fail(base::Code::kUnauthenticated, "the token is not the right one"));
   }
   done({});

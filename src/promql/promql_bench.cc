@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/unix_time.h"
 #include "promql/engine.h"
 #include "promql/parser.h"
 #include "series/series_store.h"
@@ -17,11 +18,6 @@ constexpr char kQuery[] =
     "quantile=\"0.75\"}[2m]))";
 constexpr int kSeries = 1000;
 constexpr int kSamples = 24;
-
-int64_t NowMs(const base::Clock& clock) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(clock.WallNow().time_since_epoch())
-      .count();
-}
 
 void Fill(series::SeriesStore& store, int64_t now_ms) {
   using series::Matcher;
@@ -40,7 +36,7 @@ void Fill(series::SeriesStore& store, int64_t now_ms) {
 void SeedQuery(benchmark::State& state) {
   const base::SystemClock clock;
   series::SeriesStore store({}, clock);
-  const int64_t now_ms = NowMs(clock);
+  const int64_t now_ms = base::UnixMsNow(clock);
   Fill(store, now_ms);
   const Engine engine({}, store, clock);
   for (auto _ : state) {

@@ -10,6 +10,7 @@
 
 #include "base/json_text.h"
 #include "base/percent.h"
+#include "base/unix_time.h"
 #include "promql/literal.h"
 #include "promql/parser.h"
 #include "queryapi/parameters.h"
@@ -133,11 +134,6 @@ void QueryApi::Handle(net::HttpRequest request, net::HttpResponder respond) {
   respond(Answer(request));
 }
 
-int64_t QueryApi::NowMs() const {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(clock_.WallNow().time_since_epoch())
-      .count();
-}
-
 std::string_view QueryApi::StripPrefix(std::string_view path) const {
   for (const std::string_view prefix : {std::string_view(options_.path_prefix), kUsualPrefix}) {
     if (!prefix.empty() && path.starts_with(prefix) && path.substr(prefix.size()).starts_with('/'))
@@ -171,7 +167,7 @@ net::HttpResponse QueryApi::Answer(const net::HttpRequest& request) {
 }
 
 Outcome QueryApi::Query(const Form& form, std::string_view /*label*/) {
-  const auto time = TimeParameter(form, "time", NowMs());
+  const auto time = TimeParameter(form, "time", base::UnixMsNow(clock_));
   if (!time) return Bad(time.error());
   const auto timeout = LengthParameter(form, "timeout", 0);
   if (!timeout) return Bad(timeout.error());

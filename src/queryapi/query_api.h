@@ -50,7 +50,6 @@ class QueryApi final : public net::HttpHandler {
   using FoundSeries = std::vector<std::shared_ptr<const series::Series>>;
 
   [[nodiscard]] std::string_view StripPrefix(std::string_view path) const;
-  [[nodiscard]] int64_t NowMs() const;
 
   Outcome Query(const Form& form, std::string_view label);
   Outcome QueryRange(const Form& form, std::string_view label);

@@ -8,6 +8,7 @@
 #include <boost/json.hpp>
 
 #include "base/testing/fake_clock.h"
+#include "base/unix_time.h"
 #include "queryapi/parameters.h"
 
 namespace activescale::queryapi {
@@ -45,11 +46,7 @@ class QueryApiTest : public testing::Test {
   static series::Matchers Selector(const std::string& name) {
     return {*series::Matcher::Make(series::Matcher::Op::kEqual, "__name__", name)};
   }
-  int64_t NowMs() const {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(
-               clock_.WallNow().time_since_epoch())
-        .count();
-  }
+  int64_t NowMs() const { return base::UnixMsNow(clock_); }
   std::string Now() const { return std::to_string(NowMs() / 1000); }
 
   net::HttpResponse Get(const std::string& target) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/unix_time.h"
 
 namespace activescale::series {
 namespace {
@@ -80,17 +81,13 @@ Selection Join(const std::vector<HistoryFile::Stored>& stored, const Selection& 
 
 History::History(HistoryOptions options, SeriesStore& store, const base::Clock& clock)
     : options_(std::move(options)), store_(store), clock_(clock) {
-  since_ms_.assign(options_.keep.size(), NowMs());
-}
-
-int64_t History::NowMs() const {
-  return std::chrono::duration_cast<milliseconds>(clock_.WallNow().time_since_epoch()).count();
+  since_ms_.assign(options_.keep.size(), base::UnixMsNow(clock_));
 }
 
 void History::Restore() {
   const auto kept = OpenAndListKept();
   if (!kept) NoteFailure(kept.error());
-  const int64_t now_ms = NowMs();
+  const int64_t now_ms = base::UnixMsNow(clock_);
   for (size_t i = 0; i < options_.keep.size(); ++i) {
     const Matchers& matchers = options_.keep[i];
     int64_t since_ms = now_ms;
@@ -145,7 +142,7 @@ base::Result<void> History::TrySave(base::SteadyTime now) {
     if (!opened) return std::unexpected(std::move(opened.error()));
     file_ = *std::move(opened);
   }
-  const int64_t now_ms = NowMs();
+  const int64_t now_ms = base::UnixMsNow(clock_);
   const auto series = store_.Kept();
   std::vector<NewSamples> fresh;
   std::map<std::string, int64_t> newest;
@@ -203,7 +200,7 @@ HistoryStats History::stats() const {
 }
 
 base::Result<Selection> History::Select(const Matchers& matchers, int64_t min_ms, int64_t max_ms) {
-  const int64_t now_ms = NowMs();
+  const int64_t now_ms = base::UnixMsNow(clock_);
   const int64_t memory_ms = now_ms - options_.in_memory.count();
   const auto keep = std::ranges::find_if(
       options_.keep, [&](const Matchers& wide) { return Covers(wide, matchers); });

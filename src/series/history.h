@@ -57,7 +57,6 @@ class History final : public SeriesSource {
   [[nodiscard]] HistoryStats stats() const;
 
  private:
-  [[nodiscard]] int64_t NowMs() const;
   [[nodiscard]] base::Result<std::vector<KeptSelector>> OpenAndListKept();
   [[nodiscard]] base::Result<void> Load(int64_t now_ms);
   [[nodiscard]] base::Result<void> TrySave(base::SteadyTime now);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/testing/fake_clock.h"
+#include "base/unix_time.h"
 
 namespace activescale::series {
 namespace {
@@ -45,11 +46,7 @@ class HistoryTest : public testing::Test {
     History history;
   };
 
-  [[nodiscard]] int64_t Now() const {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(
-               clock_.WallNow().time_since_epoch())
-        .count();
-  }
+  [[nodiscard]] int64_t Now() const { return base::UnixMsNow(clock_); }
   /// One sample a minute for `minutes`, each saved.
   void Run(Process& process, int minutes, const std::string& pod = "a") {
     for (int i = 0; i < minutes; ++i) {

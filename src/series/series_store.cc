@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/unix_time.h"
+
 namespace activescale::series {
 namespace {
 
@@ -34,11 +36,6 @@ int64_t Generous(int64_t window_ms) {
 }
 
 }  // namespace
-
-int64_t SeriesStore::NowMs() const {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(clock_.WallNow().time_since_epoch())
-      .count();
-}
 
 /// A selector with fewer conditions selects all that one with more of them does, so its lease has
 /// recorded the same series.
@@ -83,7 +80,7 @@ void SeriesStore::NoteSelectors() {
 void SeriesStore::Keep(const Matchers& matchers, std::chrono::milliseconds retention,
                        int64_t since_ms) {
   const base::MutexLock lock(mutex_);
-  Lease& lease = Renew(matchers, retention.count(), NowMs());
+  Lease& lease = Renew(matchers, retention.count(), base::UnixMsNow(clock_));
   lease.kept = true;
   lease.since_ms = std::min(lease.since_ms, since_ms);
 }
@@ -148,7 +145,7 @@ void SeriesStore::MarkStale(const metric::Labels& labels, int64_t time_ms) {
 base::Result<Selection> SeriesStore::Select(const Matchers& matchers, int64_t min_ms,
                                             int64_t /*max_ms*/) {
   const base::MutexLock lock(mutex_);
-  const int64_t now_ms = NowMs();
+  const int64_t now_ms = base::UnixMsNow(clock_);
   const int64_t window_ms = min_ms >= now_ms ? 0 : now_ms - std::max<int64_t>(min_ms, 0);
   Selection selection;
   selection.observed_since_ms = Renew(matchers, window_ms, now_ms).since_ms;
@@ -171,7 +168,7 @@ bool SeriesStore::DropOldestLease() {
 }
 
 bool SeriesStore::MakeRoom() {
-  const int64_t now_ms = NowMs();
+  const int64_t now_ms = base::UnixMsNow(clock_);
   // Looking for room costs a walk over everything, which a flood of refusals must not repeat.
   if (found_full_ms_ != kMinTime && now_ms - found_full_ms_ < kFullForMs) return false;
   Sweep(now_ms);
@@ -208,7 +205,7 @@ void SeriesStore::Sweep(int64_t now_ms) {
 
 void SeriesStore::Maintain() {
   const base::MutexLock lock(mutex_);
-  const int64_t now_ms = NowMs();
+  const int64_t now_ms = base::UnixMsNow(clock_);
   const size_t expired = leases_.EraseIf([&](const Lease& lease) {
     return !lease.kept && now_ms - lease.used_ms > options_.lease.count();
   });

@@ -94,7 +94,6 @@ class SeriesStore final : public SeriesSource {
   [[nodiscard]] SeriesStoreStats stats() const EXCLUDES(mutex_);
 
  private:
-  [[nodiscard]] int64_t NowMs() const;
   Lease& Renew(const Matchers& matchers, int64_t window_ms, int64_t now_ms) REQUIRES(mutex_);
   [[nodiscard]] int64_t CoveredSince(const Lease& fresh, int64_t now_ms) const REQUIRES(mutex_);
   [[nodiscard]] bool MakeRoom() REQUIRES(mutex_);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/testing/fake_clock.h"
+#include "base/unix_time.h"
 
 namespace activescale::series {
 namespace {
@@ -29,11 +30,7 @@ Matchers Named(const std::string& name, const std::string& pod = "") {
 
 class SeriesStoreTest : public testing::Test {
  protected:
-  int64_t Now() const {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(
-               clock_.WallNow().time_since_epoch())
-        .count();
-  }
+  int64_t Now() const { return base::UnixMsNow(clock_); }
   Selection Select(SeriesStore& store, const Matchers& matchers,
                    std::chrono::milliseconds window = 2min) {
     return *store.Select(matchers, Now() - window.count(), Now());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/unix_time.h"
 #include "series/matcher.h"
 
 namespace activescale::signal {
@@ -91,17 +92,12 @@ void EnvoyFeed::OnWrite(const metric::PodKey& key, const store::Flush& flush,
     pod->state = Pod::State::kFresh;
     pod->heard = true;
     pod->written = clock_.Now();
-    const int64_t time_ms = ToWallMs(received);
+    const int64_t time_ms = base::UnixMsAt(clock_, received);
     for (size_t kind = 0; kind < metric::kMetricKindCount; ++kind) {
       if (flush.values[kind] && Append(*pod, kind, *flush.values[kind], time_ms)) appended = true;
     }
   }
   if (appended && listener_) listener_();
-}
-
-int64_t EnvoyFeed::ToWallMs(base::SteadyTime at) const {
-  const auto wall = clock_.WallNow() - (clock_.Now() - at);
-  return std::chrono::duration_cast<std::chrono::milliseconds>(wall.time_since_epoch()).count();
 }
 
 metric::Labels EnvoyFeed::LabelsOf(const metric::PodKey& key, const std::string& workload,
@@ -165,7 +161,7 @@ bool EnvoyFeed::Append(Pod& pod, size_t kind, metric::Quantity value, int64_t ti
 }
 
 void EnvoyFeed::MarkStale(const Pod& pod) {
-  const int64_t now_ms = ToWallMs(clock_.Now());
+  const int64_t now_ms = base::UnixMsNow(clock_);
   for (const metric::Labels& labels : pod.labels) series_.MarkStale(labels, now_ms);
 }
 
@@ -262,7 +258,7 @@ bool EnvoyFeed::TakeReading(Pod& pod, size_t kind, const store::PodReading& read
   }
   pod.state = Pod::State::kFresh;
   pod.heard = true;
-  const int64_t time_ms = ToWallMs(reading.received);
+  const int64_t time_ms = base::UnixMsAt(clock_, reading.received);
   if (time_ms <= pod.newest_ms[kind] + kSameFlushMs) return false;
   return Append(pod, kind, reading.value, time_ms);
 }

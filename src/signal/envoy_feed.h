@@ -121,7 +121,6 @@ class EnvoyFeed final : public store::SampleStore, public Telemetry {
 
   [[nodiscard]] std::vector<const Entry*> Selected(const series::Matchers& matchers) const
       REQUIRES(mutex_);
-  [[nodiscard]] int64_t ToWallMs(base::SteadyTime at) const;
   [[nodiscard]] metric::Labels LabelsOf(const metric::PodKey& key, const std::string& workload,
                                         size_t kind) const;
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/testing/fake_clock.h"
+#include "base/unix_time.h"
 #include "kube/testing/fake_pod_index.h"
 #include "store/embedded_store.h"
 #include "store/testing/fake_store.h"
@@ -50,11 +51,7 @@ class EnvoyFeedTest : public testing::Test {
     pods_.SetWorkloadOf(web_, "web");
   }
 
-  [[nodiscard]] int64_t Now() const {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(
-               clock_.WallNow().time_since_epoch())
-        .count();
-  }
+  [[nodiscard]] int64_t Now() const { return base::UnixMsNow(clock_); }
   void Push(store::PodStream& stream, int64_t value, MetricKind kind = kRequests) {
     stream.Write(FlushOf(kind, value), clock_.Now());
   }

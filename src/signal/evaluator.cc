@@ -1,8 +1,9 @@
 #include "signal/evaluator.h"
 
-#include <chrono>
 #include <optional>
 #include <utility>
+
+#include "base/unix_time.h"
 
 namespace activescale::signal {
 namespace {
@@ -62,9 +63,7 @@ base::Result<promql::QueryResult> Evaluator::Evaluate(const promql::Expr& expr,
 
 base::Result<promql::QueryResult> Evaluator::EvaluateNow(const promql::Expr& expr,
                                                          const Scope& scope) const {
-  const auto now =
-      std::chrono::duration_cast<std::chrono::milliseconds>(clock_.WallNow().time_since_epoch());
-  return Evaluate(expr, promql::EvaluationTime::At(now.count()), scope);
+  return Evaluate(expr, promql::EvaluationTime::At(base::UnixMsNow(clock_)), scope);
 }
 
 }  // namespace activescale::signal

@@ -1,5 +1,6 @@
 #include "signal/scale_feed.h"
 
+#include "base/unix_time.h"
 #include "kube/scale_watch.h"
 #include "series/matcher.h"
 
@@ -36,9 +37,7 @@ void ScaleFeed::Tick() {
   if (!source_.fresh()) return;
   const auto hpas = source_.hpas.List();
   WatchMaximum(hpas);
-  const int64_t now_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(clock_.WallNow().time_since_epoch())
-          .count();
+  const int64_t now_ms = base::UnixMsNow(clock_);
   const int64_t time_ms = now_ms - now_ms % kInterval.count();
   if (series_.selectors_version() == 0 || time_ms == sampled_ms_) return;
   sampled_ms_ = time_ms;

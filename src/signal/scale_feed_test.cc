@@ -9,6 +9,7 @@
 #include <boost/json/parse.hpp>
 
 #include "base/testing/fake_clock.h"
+#include "base/unix_time.h"
 #include "kube/scale_watch.h"
 
 namespace activescale::signal {
@@ -46,11 +47,7 @@ class ScaleFeedTest : public testing::Test {
     }
     return text;
   }
-  [[nodiscard]] int64_t Now() const {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(
-               clock_.WallNow().time_since_epoch())
-        .count();
-  }
+  [[nodiscard]] int64_t Now() const { return base::UnixMsNow(clock_); }
 
   base::FakeClock clock_;
   const int64_t start_ms_ = Now();  // a whole number of intervals

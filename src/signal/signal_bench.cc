@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/unix_time.h"
 #include "series/series_store.h"
 #include "signal/catalogue.h"
 #include "signal/evaluator.h"
@@ -21,11 +22,6 @@ constexpr int kSignals = 1000;
 constexpr int kSeriesPerSignal = 10;
 constexpr int kSamples = 24;
 
-int64_t NowMs(const base::Clock& clock) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(clock.WallNow().time_since_epoch())
-      .count();
-}
-
 void AllSignals(benchmark::State& state) {
   const base::SystemClock clock;
   telemetry::Registry registry;
@@ -33,7 +29,7 @@ void AllSignals(benchmark::State& state) {
   store.Keep({*series::Matcher::Make(series::Matcher::Op::kEqual, "__name__", "inflight")},
              std::chrono::hours(1));
   std::string yaml = "signals:\n";
-  const int64_t now_ms = NowMs(clock);
+  const int64_t now_ms = base::UnixMsNow(clock);
   for (int i = 0; i < kSignals; ++i) {
     const std::string name = "s" + std::to_string(i);
     yaml.append("- {name: ")

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/unix_time.h"
 #include "series/matcher.h"
 
 namespace activescale::signal {
@@ -21,11 +22,6 @@ StatFeed::StatFeed(Options options, metric::StatChooser chooser, const kube::Pod
                                 "Chosen stats that were dropped because too many are known.")) {}
 
 StatFeed::~StatFeed() = default;
-
-int64_t StatFeed::ToWallMs(base::SteadyTime at) const {
-  const auto wall = clock_.WallNow() - (clock_.Now() - at);
-  return std::chrono::duration_cast<std::chrono::milliseconds>(wall.time_since_epoch()).count();
-}
 
 std::shared_ptr<StatFeed::Pod> StatFeed::FindOrAdd(const metric::PodKey& key) {
   const base::MutexLock lock(mutex_);
@@ -90,7 +86,7 @@ void StatFeed::Take(const metric::PodKey& key, std::span<const metric::ChosenSta
   if (pod == nullptr) return;
   const base::MutexLock lock(pod->mutex);
   pod->heard = clock_.Now();
-  const int64_t time_ms = ToWallMs(received);
+  const int64_t time_ms = base::UnixMsAt(clock_, received);
   if (begins_flush) {
     if (pod->flush_ms != 0) RepeatCounters(*pod);
     pod->flush_ms = time_ms;
@@ -104,7 +100,7 @@ void StatFeed::Take(const metric::PodKey& key, std::span<const metric::ChosenSta
 }
 
 void StatFeed::End(Pod& pod) {
-  const int64_t now_ms = ToWallMs(clock_.Now());
+  const int64_t now_ms = base::UnixMsNow(clock_);
   for (const auto& [id, stat] : pod.stats) series_.MarkStale(stat.labels, now_ms);
   stat_count_.fetch_sub(pod.stats.size(), std::memory_order_relaxed);
   pod.stats.clear();

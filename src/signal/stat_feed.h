@@ -81,7 +81,6 @@ class StatFeed {
   void Append(Stat& stat, int64_t time_ms);
   void RepeatCounters(Pod& pod) REQUIRES(pod.mutex);
   void End(Pod& pod) REQUIRES(pod.mutex);
-  [[nodiscard]] int64_t ToWallMs(base::SteadyTime at) const;
 
   const Options options_;
   const metric::StatChooser chooser_;

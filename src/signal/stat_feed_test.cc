@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/testing/fake_clock.h"
+#include "base/unix_time.h"
 #include "kube/testing/fake_pod_index.h"
 
 namespace activescale::signal {
@@ -27,7 +28,7 @@ class StatFeedTest : public testing::Test {
     feed_.Take(gateway_, stats, clock_.Now(), begins_flush);
   }
   std::string Samples(const std::string& name) {
-    const int64_t now = Ms(clock_.WallNow());
+    const int64_t now = base::UnixMsNow(clock_);
     const Matchers matchers = {*Matcher::Make(Matcher::Op::kEqual, "__name__", name)};
     std::string text;
     const auto selection = series_.Select(matchers, now - 60'000, now);
@@ -42,13 +43,10 @@ class StatFeedTest : public testing::Test {
     }
     return text;
   }
-  static int64_t Ms(base::WallTime time) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-  }
 
   const metric::PodKey gateway_{"edge", "gateway-0"};
   base::FakeClock clock_;
-  const int64_t start_ms_ = Ms(clock_.WallNow());
+  const int64_t start_ms_ = base::UnixMsNow(clock_);
   telemetry::Registry registry_;
   kube::FakePodIndex pods_;
   series::SeriesStore series_{{}, clock_};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/testing/fake_clock.h"
+#include "base/unix_time.h"
 #include "kube/testing/fake_pod_index.h"
 #include "promql/engine.h"
 #include "signal/envoy_feed.h"
@@ -40,9 +41,8 @@ class ShortRequestsTest : public testing::Test {
   }
 
   double Ask(const std::string& query) {
-    const auto now =
-        std::chrono::duration_cast<std::chrono::milliseconds>(clock_.WallNow().time_since_epoch());
-    const auto result = engine_.Query(query, promql::EvaluationTime::At(now.count()));
+    const int64_t now = base::UnixMsNow(clock_);
+    const auto result = engine_.Query(query, promql::EvaluationTime::At(now));
     EXPECT_TRUE(result) << result.error().message;
     return result && !result->series.empty() ? result->series[0].points[0].value : -1;
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/duration.h"
+#include "base/unix_time.h"
 #include "promql/literal.h"
 #include "promql/numeric.h"
 
@@ -90,11 +91,6 @@ base::Result<WindowStatistic> WindowStatistic::Parse(std::string_view window,
   return statistic;
 }
 
-int64_t WindowReader::NowMs() const {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(clock_.WallNow().time_since_epoch())
-      .count();
-}
-
 base::Result<WindowReader::SeriesOfPods> WindowReader::Find(std::string_view metric,
                                                             const std::vector<metric::PodKey>& pods,
                                                             const WindowStatistic& statistic,
@@ -130,7 +126,7 @@ base::Result<WindowReader::SeriesOfPods> WindowReader::Find(std::string_view met
 base::Result<std::vector<std::optional<double>>> WindowReader::OfEach(
     std::string_view metric, const std::vector<metric::PodKey>& pods,
     const WindowStatistic& statistic) const {
-  const int64_t now_ms = NowMs();
+  const int64_t now_ms = base::UnixMsNow(clock_);
   const auto found = Find(metric, pods, statistic, now_ms);
   if (!found) return std::unexpected(found.error());
   std::vector<std::optional<double>> values(pods.size());
@@ -152,7 +148,7 @@ base::Result<std::vector<std::optional<double>>> WindowReader::OfEach(
 base::Result<double> WindowReader::OfSum(std::string_view metric,
                                          const std::vector<metric::PodKey>& pods,
                                          const WindowStatistic& statistic) const {
-  const int64_t now_ms = NowMs();
+  const int64_t now_ms = base::UnixMsNow(clock_);
   const auto found = Find(metric, pods, statistic, now_ms);
   if (!found) return std::unexpected(found.error());
   const auto steps = static_cast<size_t>(statistic.window.count() / kStepMs);

@@ -56,7 +56,6 @@ class WindowReader {
                                                 const std::vector<metric::PodKey>& pods,
                                                 const WindowStatistic& statistic,
                                                 int64_t now_ms) const;
-  [[nodiscard]] int64_t NowMs() const;
 
   series::SeriesSource& series_;
   const base::Clock& clock_;

@@ -6,8 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/file_text.h"
 #include "base/log.h"
-#include "kube/file_text.h"
+#include "base/unix_time.h"
 
 namespace activescale::source {
 namespace {
@@ -87,10 +88,6 @@ Scraper::Scraper(std::vector<ScrapeJob> jobs, net::HttpClient& http, series::Ser
 
 Scraper::~Scraper() = default;
 
-int64_t Scraper::NowMs() const {
-  return std::chrono::duration_cast<milliseconds>(clock_.WallNow().time_since_epoch()).count();
-}
-
 /// Begins with targets that are new and ends with those that are gone.
 void Scraper::Refresh() {
   Targets wanted;
@@ -102,7 +99,7 @@ void Scraper::Refresh() {
     if (wanted.contains(key)) continue;
     target->gone = true;
     http_.CancelTimer(target->timer);
-    target->series.End(target->Before(NowMs()) + target->job.interval.count());
+    target->series.End(target->Before(base::UnixMsNow(clock_)) + target->job.interval.count());
   }
   for (const auto& [key, target] : wanted) {
     if (!targets_.contains(key)) Schedule(target);
@@ -159,7 +156,7 @@ void Scraper::Want(const ScrapeJob& job, const std::string& address, metric::Lab
 }
 
 void Scraper::Schedule(const std::shared_ptr<Target>& target) {
-  const int64_t now_ms = NowMs();
+  const int64_t now_ms = base::UnixMsNow(clock_);
   const milliseconds wait(target->Before(now_ms) + target->job.interval.count() - now_ms);
   target->timer = http_.RunAfter(wait, [this, target] { Scrape(target); });
 }
@@ -179,18 +176,17 @@ void Scraper::Scrape(const std::shared_ptr<Target>& target) {
       .timeout = job.timeout,
       .max_body_bytes = job.max_body_bytes,
       .accept_gzip = true};
-  const int64_t time_ms = target->Before(NowMs());
+  const int64_t time_ms = target->Before(base::UnixMsNow(clock_));
   const base::SteadyTime begin = clock_.Now();
   if (!job.bearer_token_file.empty()) {
-    std::string token = kube::ReadFile(job.bearer_token_file).value_or("");
-    token.erase(token.find_last_not_of(" \t\r\n") + 1);
-    if (token.empty()) {
+    const auto token = base::ReadTokenFile(job.bearer_token_file);
+    if (!token) {
       return Finish(*target, time_ms, begin,
                     base::Fail(base::Code::kUnavailable,
                                fmt::format("the token file {} cannot be read or is empty",
                                            job.bearer_token_file)));
     }
-    request.headers.emplace_back("Authorization", "Bearer " + token);
+    request.headers.emplace_back("Authorization", "Bearer " + *token);
   }
   target->in_flight = true;
   http_.Submit(std::move(request),

@@ -53,7 +53,6 @@ class Scraper {
   struct Target;
   using Targets = std::map<std::string, std::shared_ptr<Target>>;
 
-  [[nodiscard]] int64_t NowMs() const;
   void Refresh();
   void AddStatic(const ScrapeJob& job, Targets& wanted);
   void AddPods(const ScrapeJob& job, Targets& wanted);

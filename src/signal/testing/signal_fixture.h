@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/unix_time.h"
 #include "promql/testing/fixed_source.h"
 #include "signal/catalogue.h"
 #include "signal/evaluator.h"
@@ -28,9 +29,7 @@ class SignalFixture {
   /// A sample of now.
   void Set(const std::string& name, std::vector<metric::Labels::Entry> labels, double value) {
     labels.emplace_back("__name__", name);
-    const auto now =
-        std::chrono::duration_cast<std::chrono::milliseconds>(clock_.WallNow().time_since_epoch());
-    source_.Add(metric::Labels(std::move(labels)), {{now.count(), value}});
+    source_.Add(metric::Labels(std::move(labels)), {{base::UnixMsNow(clock_), value}});
   }
   void Configure(const std::string& yaml) {
     auto parsed = Catalogue::Parse(yaml, promql::Dialect::kPrometheus3);
