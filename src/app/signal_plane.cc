@@ -121,7 +121,6 @@ base::Result<void> SignalPlane::Start() {
     if (catalogue_file_.Poll()) RecordSignals();
   });
   RecordSignals();
-  activity_ticks_ = loop_.Every(kActivityInterval, [this] { activity_.Tick(); });
   thread_ = std::make_unique<Thread>("signals", [this] { loop_.Run(); });
   if (history_) StartHistory();
   return config_.keda_address.given() ? OpenKeda() : base::Result<void>();
@@ -144,6 +143,7 @@ base::Result<void> SignalPlane::OpenKeda() {
                                           *keda_service_);
   if (!opened) return std::unexpected(std::move(opened.error()));
   keda_server_ = std::move(*opened);
+  activity_ticks_ = loop_.Every(kActivityInterval, [this] { activity_.Tick(); });
   LOG_INFO("external scaler for KEDA listening on {}, port {}", config_.keda_address.host,
            keda_server_->port());
   return {};
