@@ -217,20 +217,18 @@ ExprPtr NodeMaker::MakeSubquery(ExprPtr expr, int64_t range_ns, int64_t step_ns,
               depth);
 }
 
-Shift* NodeMaker::ShiftOf(Expr& expr) {
+Shift* NodeMaker::ShiftOf(Expr& expr, std::string_view modifier) {
   if (auto* vector = std::get_if<VectorSelector>(&expr.node)) return &vector->shift;
   if (auto* matrix = std::get_if<MatrixSelector>(&expr.node)) return &matrix->selector.shift;
   if (auto* subquery = std::get_if<Subquery>(&expr.node)) return &subquery->shift;
-  return nullptr;
+  return Fail(expr.position, std::string(modifier) +
+                                 " modifier must be preceded by an instant vector selector or "
+                                 "range vector selector or a subquery");
 }
 
 ExprPtr NodeMaker::SetOffset(ExprPtr expr, int64_t offset_ns, const Token& last) {
-  Shift* const shift = ShiftOf(*expr);
-  if (shift == nullptr) {
-    return Fail(expr->position,
-                "offset modifier must be preceded by an instant vector selector or range vector "
-                "selector or a subquery");
-  }
+  Shift* const shift = ShiftOf(*expr, "offset");
+  if (shift == nullptr) return nullptr;
   if (shift->offset_ns != 0) return Fail(expr->position, "offset may not be set multiple times");
   shift->offset_ns = offset_ns;
   expr->position.end = last.position.end;
@@ -238,12 +236,8 @@ ExprPtr NodeMaker::SetOffset(ExprPtr expr, int64_t offset_ns, const Token& last)
 }
 
 ExprPtr NodeMaker::SetAt(ExprPtr expr, AtModifier at, const Token& last) {
-  Shift* const shift = ShiftOf(*expr);
-  if (shift == nullptr) {
-    return Fail(expr->position,
-                "@ modifier must be preceded by an instant vector selector or range vector "
-                "selector or a subquery");
-  }
+  Shift* const shift = ShiftOf(*expr, "@");
+  if (shift == nullptr) return nullptr;
   if (shift->at.kind != AtModifier::Kind::kNone) {
     return Fail(expr->position, "@ <timestamp> may not be set multiple times");
   }

@@ -64,7 +64,8 @@ class NodeMaker {
   bool CheckBinary(const Token& at, BinaryOp op, const BinaryModifiers& modifiers, const Expr& lhs,
                    const Expr& rhs);
   bool CheckArgumentCount(const Function& function, size_t count, Position position);
-  static Shift* ShiftOf(Expr& expr);
+  /// Where `modifier` is kept; null, after Fail, if the expression takes none.
+  Shift* ShiftOf(Expr& expr, std::string_view modifier);
 
   const std::string_view query_;
   std::optional<base::Error> error_;
