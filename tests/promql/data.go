@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand"
 	"strconv"
+
+	"activescale.local/tests/promql/format"
 )
 
 // All samples lie in the half hour from here on; it is a whole number of minutes.
@@ -22,8 +24,6 @@ type rawSeries struct {
 	labels  map[string]string
 	samples []sample
 }
-
-var staleMarker = math.Float64frombits(0x7ff0000000000002)
 
 // makeData gives gauges, counters with resets, histograms, series that come, go and return, and odd
 // values. Some series are scraped exactly at whole multiples of 5 s, so that ranges have samples on
@@ -131,7 +131,7 @@ func addOdd(random *rand.Rand, add adder) {
 	}, "__name__", "comes_and_goes", "kind", "late")
 	add(5000, 0, func(i int) float64 { // ends, and comes back
 		if i == 100 || i == 200 {
-			return staleMarker
+			return format.StaleMarker
 		}
 		if i > 100 && i < 150 || i > 200 {
 			return skip
@@ -147,16 +147,12 @@ func addOdd(random *rand.Rand, add adder) {
 	add(60_000, 0, func(i int) float64 { return float64(i) }, "__name__", "slow:recorded", "utf", "ä\n\"")
 }
 
-func toVectors(all []rawSeries) []series {
-	var out []series
+func toVectors(all []rawSeries) []format.Series {
+	var out []format.Series
 	for _, s := range all {
-		v := series{Labels: s.labels}
+		v := format.Series{Labels: s.labels}
 		for _, p := range s.samples {
-			if math.Float64bits(p.v) == math.Float64bits(staleMarker) {
-				v.Points = append(v.Points, point{p.t, "stale"})
-			} else {
-				v.Points = append(v.Points, pointOf(p.t, p.v))
-			}
+			v.Points = append(v.Points, format.PointOf(p.t, p.v))
 		}
 		out = append(out, v)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"activescale.local/tests/promql/format"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
@@ -82,7 +83,7 @@ func newEngine() *promql.Engine {
 }
 
 // answer asks the real engine and notes what it says.
-func answer(engine *promql.Engine, store *memory, v *vector) {
+func answer(engine *promql.Engine, store *memory, v *format.Vector) {
 	ctx := context.Background()
 	var query promql.Query
 	var err error
@@ -106,18 +107,18 @@ func answer(engine *promql.Engine, store *memory, v *vector) {
 	v.Ordered = v.Step == 0 && isOrdered(v.Expr)
 	switch value := result.Value.(type) {
 	case promql.Scalar:
-		v.Result = []series{{Labels: map[string]string{}, Points: []point{pointOf(v.Start, value.V)}}}
+		v.Result = []format.Series{{Labels: map[string]string{}, Points: []format.Point{format.PointOf(v.Start, value.V)}}}
 	case promql.String:
 		v.Text = value.V
 	case promql.Vector:
 		for _, s := range value {
-			v.Result = append(v.Result, series{s.Metric.Map(), []point{pointOf(s.T, s.F)}})
+			v.Result = append(v.Result, format.Series{Labels: s.Metric.Map(), Points: []format.Point{format.PointOf(s.T, s.F)}})
 		}
 	case promql.Matrix:
 		for _, s := range value {
-			out := series{Labels: s.Metric.Map()}
+			out := format.Series{Labels: s.Metric.Map()}
 			for _, p := range s.Floats {
-				out.Points = append(out.Points, pointOf(p.T, p.F))
+				out.Points = append(out.Points, format.PointOf(p.T, p.F))
 			}
 			v.Result = append(v.Result, out)
 		}

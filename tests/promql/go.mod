@@ -28,3 +28,7 @@ require (
 	golang.org/x/text v0.26.0 // indirect
 	google.golang.org/protobuf v1.36.6 // indirect
 )
+
+require activescale.local/tests/promql/format v0.0.0
+
+replace activescale.local/tests/promql/format => ./format

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+
+	"activescale.local/tests/promql/format"
 )
 
 func main() {
@@ -28,9 +30,9 @@ func main() {
 }
 
 // makeQueries asks each query of the table at a moment, and each third one over a range too.
-func makeQueries(count int, seed int64) []vector {
+func makeQueries(count int, seed int64) []format.Vector {
 	random := rand.New(rand.NewSource(seed + 1))
-	var vectors []vector
+	var vectors []format.Vector
 	moment := func() int64 {
 		t := dataStart + 600_000 + random.Int63n(1_200_000)
 		if random.Intn(2) == 0 {
@@ -38,14 +40,14 @@ func makeQueries(count int, seed int64) []vector {
 		}
 		return t
 	}
-	span := func(expr string) vector {
+	span := func(expr string) format.Vector {
 		start := moment()
 		steps := []int64{1000, 5000, 15_000, 47_000, 60_000}
 		step := steps[random.Intn(len(steps))]
-		return vector{Expr: expr, Start: start, End: start + step*random.Int63n(8), Step: step}
+		return format.Vector{Expr: expr, Start: start, End: start + step*random.Int63n(8), Step: step}
 	}
 	for i, expr := range table() {
-		vectors = append(vectors, vector{Expr: expr, Start: moment()})
+		vectors = append(vectors, format.Vector{Expr: expr, Start: moment()})
 		if i%3 == 0 {
 			vectors = append(vectors, span(expr))
 		}
@@ -55,7 +57,7 @@ func makeQueries(count int, seed int64) []vector {
 		if random.Intn(3) == 0 {
 			vectors = append(vectors, span(g.query()))
 		} else {
-			vectors = append(vectors, vector{Expr: g.query(), Start: moment()})
+			vectors = append(vectors, format.Vector{Expr: g.query(), Start: moment()})
 		}
 	}
 	return vectors

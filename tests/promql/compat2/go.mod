@@ -48,3 +48,7 @@ require (
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
+
+require activescale.local/tests/promql/format v0.0.0
+
+replace activescale.local/tests/promql/format => ../format

@@ -7,12 +7,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
+	"activescale.local/tests/promql/format"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
@@ -31,36 +30,6 @@ func (s sample) V() float64                    { return s.v }
 func (s sample) H() *histogram.Histogram       { return nil }
 func (s sample) FH() *histogram.FloatHistogram { return nil }
 func (s sample) Type() chunkenc.ValueType      { return chunkenc.ValFloat }
-
-type series struct {
-	Labels map[string]string `json:"labels"`
-	Points [][2]any          `json:"points"`
-}
-
-type vector struct {
-	Expr    string   `json:"expr"`
-	Start   int64    `json:"start"`
-	End     int64    `json:"end,omitempty"`
-	Step    int64    `json:"step,omitempty"`
-	Ordered bool     `json:"ordered,omitempty"`
-	Type    string   `json:"type,omitempty"`
-	Error   string   `json:"error,omitempty"`
-	Text    string   `json:"text,omitempty"`
-	Result  []series `json:"result,omitempty"`
-}
-
-func pointOf(t int64, v float64) [2]any {
-	return [2]any{t, strconv.FormatFloat(v, 'g', -1, 64)}
-}
-
-func parse(v string) float64 {
-	if v == "stale" {
-		return math.Float64frombits(0x7ff0000000000002)
-	}
-	f, err := strconv.ParseFloat(v, 64)
-	check(err)
-	return f
-}
 
 func check(err error) {
 	if err != nil {
@@ -105,21 +74,23 @@ func (s *seriesSet) Err() error                 { return nil }
 func (s *seriesSet) Warnings() storage.Warnings { return nil }
 
 func load(line []byte) *memory {
-	var data struct{ Series []series }
+	var data format.Data
 	check(json.Unmarshal(line, &data))
 	m := &memory{}
 	for _, s := range data.Series {
 		var samples []tsdbutil.Sample
 		for _, p := range s.Points {
-			samples = append(samples, sample{int64(p[0].(float64)), parse(p[1].(string))})
+			value, err := p.Value()
+			check(err)
+			samples = append(samples, sample{p.T, value})
 		}
 		m.series = append(m.series, storage.NewListSeries(labels.FromMap(s.Labels), samples))
 	}
 	return m
 }
 
-func answer(engine *promql.Engine, store *memory, v *vector) {
-	asked := vector{Expr: v.Expr, Start: v.Start, End: v.End, Step: v.Step}
+func answer(engine *promql.Engine, store *memory, v *format.Vector) {
+	asked := format.Vector{Expr: v.Expr, Start: v.Start, End: v.End, Step: v.Step}
 	ordered := v.Ordered
 	*v = asked
 	ctx := context.Background()
@@ -144,18 +115,18 @@ func answer(engine *promql.Engine, store *memory, v *vector) {
 	v.Type, v.Ordered = string(result.Value.Type()), ordered
 	switch value := result.Value.(type) {
 	case promql.Scalar:
-		v.Result = []series{{map[string]string{}, [][2]any{pointOf(v.Start, value.V)}}}
+		v.Result = []format.Series{{Labels: map[string]string{}, Points: []format.Point{format.PointOf(v.Start, value.V)}}}
 	case promql.String:
 		v.Text = value.V
 	case promql.Vector:
 		for _, s := range value {
-			v.Result = append(v.Result, series{s.Metric.Map(), [][2]any{pointOf(s.T, s.V)}})
+			v.Result = append(v.Result, format.Series{Labels: s.Metric.Map(), Points: []format.Point{format.PointOf(s.T, s.V)}})
 		}
 	case promql.Matrix:
 		for _, s := range value {
-			out := series{Labels: s.Metric.Map()}
+			out := format.Series{Labels: s.Metric.Map()}
 			for _, p := range s.Points {
-				out.Points = append(out.Points, pointOf(p.T, p.V))
+				out.Points = append(out.Points, format.PointOf(p.T, p.V))
 			}
 			v.Result = append(v.Result, out)
 		}
@@ -163,7 +134,7 @@ func answer(engine *promql.Engine, store *memory, v *vector) {
 }
 
 // isKnownDifference tells what ours does not take over from 2.42.
-func isKnownDifference(v vector) bool {
+func isKnownDifference(v format.Vector) bool {
 	switch v.Expr {
 	case `slow:recorded{utf=~"ä.\""}`: // a dot does not match a newline
 		return true
@@ -191,8 +162,7 @@ func main() {
 	lines := bufio.NewScanner(input)
 	lines.Buffer(nil, 64<<20)
 	buffered := bufio.NewWriter(output)
-	encoder := json.NewEncoder(buffered)
-	encoder.SetEscapeHTML(false)
+	encoder := format.NewEncoder(buffered)
 	engine := promql.NewEngine(promql.EngineOpts{
 		MaxSamples:               50_000_000,
 		Timeout:                  100 * time.Second,
@@ -204,7 +174,7 @@ func main() {
 	store := load(lines.Bytes())
 	fmt.Fprintln(buffered, lines.Text())
 	for lines.Scan() {
-		var v vector
+		var v format.Vector
 		check(json.Unmarshal(lines.Bytes(), &v))
 		if isKnownDifference(v) {
 			continue

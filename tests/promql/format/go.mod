@@ -1,0 +1,3 @@
+module activescale.local/tests/promql/format
+
+go 1.24
