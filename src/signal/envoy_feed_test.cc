@@ -11,6 +11,7 @@
 #include "base/testing/fake_clock.h"
 #include "base/unix_time.h"
 #include "kube/testing/fake_pod_index.h"
+#include "signal/testing/sample_text.h"
 #include "store/embedded_store.h"
 #include "store/testing/fake_store.h"
 
@@ -63,12 +64,7 @@ class EnvoyFeedTest : public testing::Test {
     std::string text;
     for (const auto& series : Ask(matchers)) {
       if (!text.empty()) text += "| ";
-      series->ForEach(series::kMinTime, series::kMaxTime, [&](series::Sample sample) {
-        text += fmt::format("{}@{:g} ",
-                            series::IsStaleMarker(sample.value) ? std::string("end")
-                                                                : fmt::format("{}", sample.value),
-                            static_cast<double>(sample.time_ms - start_ms_) / 1000);
-      });
+      text += SampleText(*series, start_ms_);
     }
     return text;
   }

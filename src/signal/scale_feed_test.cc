@@ -11,6 +11,7 @@
 #include "base/testing/fake_clock.h"
 #include "base/unix_time.h"
 #include "kube/scale_watch.h"
+#include "signal/testing/sample_text.h"
 
 namespace activescale::signal {
 namespace {
@@ -38,12 +39,7 @@ class ScaleFeedTest : public testing::Test {
       text += fmt::format("{}/{}{}: ", *series->labels().Get("namespace"),
                           series->labels().Get("horizontalpodautoscaler").value_or(""),
                           series->labels().Get("deployment").value_or(""));
-      series->ForEach(series::kMinTime, series::kMaxTime, [&](series::Sample sample) {
-        text += fmt::format("{}@{} ",
-                            series::IsStaleMarker(sample.value) ? std::string("end")
-                                                                : fmt::format("{}", sample.value),
-                            (sample.time_ms - start_ms_) / 1000);
-      });
+      text += SampleText(*series, start_ms_);
     }
     return text;
   }

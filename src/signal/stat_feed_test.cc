@@ -9,6 +9,7 @@
 #include "base/testing/fake_clock.h"
 #include "base/unix_time.h"
 #include "kube/testing/fake_pod_index.h"
+#include "signal/testing/sample_text.h"
 
 namespace activescale::signal {
 namespace {
@@ -34,12 +35,7 @@ class StatFeedTest : public testing::Test {
     const auto selection = series_.Select(matchers, now - 60'000, now);
     for (const auto& series : selection->series) {
       text += fmt::format("{}: ", series->labels().Get("upstream").value_or("-"));
-      series->ForEach(series::kMinTime, series::kMaxTime, [&](series::Sample sample) {
-        text += fmt::format("{}@{} ",
-                            series::IsStaleMarker(sample.value) ? std::string("end")
-                                                                : fmt::format("{}", sample.value),
-                            (sample.time_ms - start_ms_) / 1000);
-      });
+      text += SampleText(*series, start_ms_);
     }
     return text;
   }

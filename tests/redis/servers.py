@@ -139,6 +139,13 @@ class SentinelTrio:
         wait_until(self._complete, 30, "Sentinels know each other and the replicas")
         return self
 
+    def stop(self) -> None:
+        for _, process in self.sentinels:
+            process.stop(grace_seconds=0)
+        for server in self.servers:
+            if server.running:
+                server.kill()
+
     def ask(self, port: int, *args: object):
         return ask(port, *args, password=self.sentinel_password)
 

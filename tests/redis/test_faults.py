@@ -120,15 +120,7 @@ def test_network_and_server(make_server, make_proxy, run_world):
 
 def test_sentinel_failovers(flavor, tmp_path, cleanup, run_world):
     trio = SentinelTrio(flavor, tmp_path)
-
-    def stop() -> None:
-        for _, process in trio.sentinels:
-            process.stop(grace_seconds=0)
-        for server in trio.servers:
-            if server.running:
-                server.kill()
-
-    cleanup.callback(stop)
+    cleanup.callback(trio.stop)
     trio.start()
 
     def death(world: World) -> None:

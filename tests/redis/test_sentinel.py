@@ -15,15 +15,7 @@ PODS = [f"shop/web-{i}" for i in range(100)]
 def start_trio(flavor, tmp_path, cleanup):
     def start(**options) -> SentinelTrio:
         trio = SentinelTrio(flavor, tmp_path, **options)
-
-        def stop() -> None:
-            for _, process in trio.sentinels:
-                process.stop(grace_seconds=0)
-            for server in trio.servers:
-                if server.running:
-                    server.kill()
-
-        cleanup.callback(stop)
+        cleanup.callback(trio.stop)
         return trio.start()
 
     return start
