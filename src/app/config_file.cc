@@ -4,12 +4,9 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <system_error>
 #include <utility>
+
+#include "base/file_text.h"
 
 namespace activescale::app {
 namespace {
@@ -72,16 +69,11 @@ base::Result<Values> ParseConfigYaml(std::string_view text) {
 }
 
 base::Result<Values> ReadConfigFile(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    return Fail(Code::kNotFound, "cannot be read: it is a folder");
+  const auto text = base::ReadFile(path);
+  if (!text) {
+    return Fail(Code::kNotFound, fmt::format("cannot be read: {}", text.error().message()));
   }
-  std::ifstream file(path);
-  if (!file) {
-    return Fail(Code::kNotFound,
-                fmt::format("cannot be read: {}", std::generic_category().message(errno)));
-  }
-  return ParseConfigYaml(std::string(std::istreambuf_iterator<char>(file), {}));
+  return ParseConfigYaml(*text);
 }
 
 }  // namespace activescale::app

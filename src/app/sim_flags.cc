@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -14,15 +13,11 @@
 #include "app/program.h"
 #include "app/recorded_queries.h"
 #include "base/duration.h"
+#include "base/file_text.h"
 #include "sim/prometheus.h"
 
 namespace activescale::app {
 namespace {
-
-base::Error FileError(std::string_view verb, const std::string& path) {
-  return {base::Code::kInvalidArgument,
-          fmt::format("cannot {} {}: {}", verb, path, std::generic_category().message(errno))};
-}
 
 base::Result<std::vector<sim::HistorySeries>> AskPrometheus(const std::vector<std::string>& urls) {
   HttpLoop loop;
@@ -184,10 +179,12 @@ int Finish(const CLI::App& app, const base::Result<void>& done) {
 }
 
 base::Result<std::string> ReadTextFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return std::unexpected(FileError("read", path));
-  return std::move(text).str();
+  auto text = base::ReadFile(path);
+  if (!text) {
+    return base::Fail(base::Code::kInvalidArgument,
+                      fmt::format("cannot read {}: {}", path, text.error().message()));
+  }
+  return *std::move(text);
 }
 
 base::Result<void> WriteOutput(const std::string& path, const std::string& text) {
@@ -200,9 +197,10 @@ base::Result<void> WriteOutput(const std::string& path, const std::string& text)
   file << text;
   file.close();
   if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    base::Error error = FileError("write", path);
+    const std::string reason = std::generic_category().message(errno);
     std::remove(temporary.c_str());
-    return std::unexpected(std::move(error));
+    return base::Fail(base::Code::kInvalidArgument,
+                      fmt::format("cannot write {}: {}", path, reason));
   }
   return {};
 }

@@ -20,7 +20,16 @@ class FileTextTest : public testing::Test {
 TEST_F(FileTextTest, AFileIsReadWhole) {
   Write(std::string("a\0\r\n", 4));
   EXPECT_EQ(ReadFile(path_), std::string("a\0\r\n", 4));
-  EXPECT_EQ(ReadFile(path_ + "-absent"), std::nullopt);
+  Write(std::string(100'000, 'x'));
+  EXPECT_EQ(ReadFile(path_), std::string(100'000, 'x'));
+  Write("");
+  EXPECT_EQ(ReadFile(path_), "");
+}
+
+TEST_F(FileTextTest, WhatIsNoFileIsTold) {
+  EXPECT_EQ(ReadFile(path_ + "-absent").error(), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(ReadFile(testing::TempDir()).error(), std::errc::is_a_directory);
+  EXPECT_EQ(ReadTokenFile(testing::TempDir()), std::nullopt);
 }
 
 TEST_F(FileTextTest, ATokenEndsBeforeTheWhiteSpaceAndAnEmptyOneIsNone) {

@@ -2,31 +2,30 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
+#include <utility>
 
+#include "base/file_text.h"
 #include "net/tls_context.h"
 
 namespace activescale::ingest {
 namespace {
 
-base::Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file || text.empty()) {
+base::Result<std::string> ReadTlsFile(const std::string& path) {
+  auto text = base::ReadFile(path);
+  if (!text || text->empty()) {
     return base::Fail(
         base::Code::kInvalidArgument,
         fmt::format("cannot read the TLS file \"{}\": check its path and permissions", path));
   }
-  return text;
+  return *std::move(text);
 }
 
 }  // namespace
 
 base::Result<void> CheckTlsFiles(const TlsFiles& files) {
-  const base::Result<std::string> certificate = ReadFile(files.certificate);
+  const base::Result<std::string> certificate = ReadTlsFile(files.certificate);
   if (!certificate) return std::unexpected(certificate.error());
-  const base::Result<std::string> key = ReadFile(files.private_key);
+  const base::Result<std::string> key = ReadTlsFile(files.private_key);
   if (!key) return std::unexpected(key.error());
   if (const auto context = net::TlsContext::ForServer({*certificate, *key}); !context) {
     return base::Fail(base::Code::kInvalidArgument,
@@ -34,7 +33,7 @@ base::Result<void> CheckTlsFiles(const TlsFiles& files) {
                                   files.private_key, context.error().message));
   }
   if (files.client_ca.empty()) return {};
-  const base::Result<std::string> ca = ReadFile(files.client_ca);
+  const base::Result<std::string> ca = ReadTlsFile(files.client_ca);
   if (!ca) return std::unexpected(ca.error());
   if (ca->find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
     return base::Fail(base::Code::kInvalidArgument,

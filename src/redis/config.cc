@@ -4,11 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string_view>
 
+#include "base/file_text.h"
 #include "base/percent.h"
 
 namespace activescale::redis {
@@ -112,14 +111,13 @@ void TakeLogin(const std::string& user, const std::string& password, const std::
 
 base::Result<Secret> Login::ReadPassword() const {
   if (password_file.empty()) return password;
-  std::ifstream file(password_file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad()) {
+  auto text = base::ReadFile(password_file);
+  if (!text) {
     return base::Fail(base::Code::kUnavailable,
                       fmt::format("the password file {} cannot be read", password_file));
   }
-  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-  return Secret(std::move(text));
+  while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
+  return Secret(*std::move(text));
 }
 
 base::Result<Config> MakeConfig(const Settings& settings) {

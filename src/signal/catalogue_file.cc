@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <fstream>
-#include <iterator>
-#include <system_error>
 #include <utility>
 
+#include "base/file_text.h"
 #include "base/log.h"
 
 namespace activescale::signal {
@@ -75,13 +72,10 @@ base::Result<void> CatalogueFile::Take(const std::string& text) {
 }
 
 base::Result<std::string> CatalogueFile::Read() const {
-  std::ifstream file(path_);
-  std::string text;
-  if (file) text.assign(std::istreambuf_iterator<char>(file), {});
-  if (file) return text;
-  return base::Fail(base::Code::kNotFound,
-                    fmt::format("cannot read the file of signals {}: {}", path_,
-                                std::generic_category().message(errno)));
+  auto text = base::ReadFile(path_);
+  if (text) return *std::move(text);
+  return base::Fail(base::Code::kNotFound, fmt::format("cannot read the file of signals {}: {}",
+                                                       path_, text.error().message()));
 }
 
 }  // namespace activescale::signal

@@ -7,9 +7,10 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <system_error>
+
+#include "base/file_text.h"
 
 namespace activescale::telemetry {
 namespace {
@@ -22,13 +23,8 @@ constexpr size_t kStartTicks = 19;
 constexpr size_t kVirtualBytes = 20;
 constexpr size_t kResidentPages = 21;
 
-std::string FileText(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 double BootTimeSeconds() {
-  const std::string text = FileText("/proc/stat");
+  const std::string text = base::ReadFile("/proc/stat").value_or("");
   constexpr std::string_view kKey = "btime ";
   const size_t at = text.find(kKey);
   if (at == std::string::npos) return 0;
@@ -91,7 +87,7 @@ ProcessMetrics::ProcessMetrics(Registry& registry, const std::string& version)
 }
 
 void ProcessMetrics::Refresh() {
-  if (const auto status = ParseProcStat(FileText("/proc/self/stat"), units_)) {
+  if (const auto status = ParseProcStat(base::ReadFile("/proc/self/stat").value_or(""), units_)) {
     cpu_.Increment(std::max(0.0, status->cpu_seconds - cpu_.Value()));
     resident_.Set(status->resident_bytes);
     virtual_.Set(status->virtual_bytes);
