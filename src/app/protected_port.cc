@@ -6,6 +6,7 @@
 #include "metricsapi/bearer_file.h"
 
 namespace activescale::app {
+
 base::Result<std::unique_ptr<ProtectedPort>> ProtectedPort::Open(Options options, Parts parts,
                                                                  net::HttpHandler& handler) {
   std::unique_ptr<ProtectedPort> port(new ProtectedPort);
