@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <type_traits>
 #include <utility>
 
@@ -21,6 +20,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "net/http_format.h"
+#include "net/http_stream.h"
 #include "net/openssl_util.h"
 
 namespace activescale::net {
@@ -41,26 +41,6 @@ constexpr size_t kReadBytes = 8 * 1024;
 constexpr std::chrono::milliseconds kLingerTime{1'000};
 constexpr size_t kLingerBytes = 2 * 1024 * 1024;
 
-/// The client's chain as PEM, or null if it sent no certificate. The handshake must be over.
-std::shared_ptr<const PeerCertificate> ReadPeerCertificate(SSL* ssl) {
-  const CertificateOwner leaf(SSL_get1_peer_certificate(ssl));
-  auto peer = std::make_shared<PeerCertificate>();
-  if (!leaf) return peer;
-  peer->chain_pem = ToPem(*leaf);
-  const STACK_OF(X509)* others = SSL_get_peer_cert_chain(ssl);  // a server's view has no leaf
-  for (int i = 0; i < sk_X509_num(others); ++i) peer->chain_pem += ToPem(*sk_X509_value(others, i));
-  return peer;
-}
-
-base::SteadyTime RetireTime(const HttpServerLimits& limits, base::SteadyTime now) {
-  if (limits.max_connection_age.count() == 0) return base::SteadyTime::max();
-  // Jitter spreads the reconnects of clients that came together; it is no secret.
-  thread_local std::minstd_rand random(std::random_device{}());
-  std::uniform_real_distribution<double> factor(0.9, 1.1);
-  return now + std::chrono::duration_cast<base::SteadyTime::duration>(limits.max_connection_age *
-                                                                      factor(random));
-}
-
 template <typename Stream>
 class Connection final : public HttpConnection,
                          public std::enable_shared_from_this<Connection<Stream>> {
@@ -72,11 +52,12 @@ class Connection final : public HttpConnection,
       : context_(std::move(context)), stream_(std::forward<Args>(args)...) {
     context_->open.insert(this);
     context_->Observe(ConnectionEvent::kOpened);
-    retire_at_ = RetireTime(limits(), Now());
+    retire_at_ = context_->RetireTime();
   }
 
   ~Connection() override {
     if (context_->loop.expired()) {  // the loop is gone, and with it whoever observed
+      if (body_) body_->Close();
       context_->open.erase(this);
     } else {
       Abort();
@@ -92,7 +73,16 @@ class Connection final : public HttpConnection,
   void OnResponse(const HttpResponse& response);
 
  private:
-  enum class Phase : uint8_t { kHandshake, kIdle, kReading, kHandling, kWriting, kLinger, kClosed };
+  enum class Phase : uint8_t {
+    kHandshake,
+    kIdle,
+    kReading,
+    kHandling,
+    kWriting,
+    kStreaming,
+    kLinger,
+    kClosed
+  };
 
   [[nodiscard]] const HttpServerLimits& limits() const { return context_->options.limits; }
   [[nodiscard]] base::SteadyTime Now() const { return context_->clock.Now(); }
@@ -120,6 +110,9 @@ class Connection final : public HttpConnection,
   HttpRequest TakeRequest();
   void Write(const HttpResponse& response);
   void OnWritten(const error_code& error);
+  void BeginStream(const HttpResponse& response);
+  void SendPieces();
+  void WritePieces(std::vector<HttpStream::Piece> pieces);
   void Linger();
   void Discard();
 
@@ -130,6 +123,8 @@ class Connection final : public HttpConnection,
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::string_body>> parser_;
   std::string output_;
+  std::shared_ptr<HttpStream> body_;  // while it is streamed
+  bool piece_pending_ = false;
   Phase phase_ = Phase::kHandshake;
   base::SteadyTime deadline_;
   base::SteadyTime retire_at_;
@@ -213,6 +208,7 @@ void Connection<Stream>::Sweep(base::SteadyTime now) {
       context_->Observe(ConnectionEvent::kRequestTimeout);
       break;
     case Phase::kWriting:
+    case Phase::kStreaming:
       context_->Observe(ConnectionEvent::kWriteTimeout);
       break;
     case Phase::kHandling:  // the handler's deadlines are its own
@@ -230,6 +226,8 @@ void Connection<Stream>::Drain() {
   if (phase_ == Phase::kIdle) {
     context_->Observe(ConnectionEvent::kRetired);
     Linger();
+  } else if (phase_ == Phase::kStreaming) {
+    body_->End();
   }
 }
 
@@ -237,6 +235,7 @@ template <typename Stream>
 void Connection<Stream>::Abort() {
   if (phase_ == Phase::kClosed) return;
   phase_ = Phase::kClosed;
+  if (body_) body_->Close();
   error_code ignored;
   socket().close(ignored);
   context_->open.erase(this);
@@ -269,6 +268,7 @@ void Connection<Stream>::OnRead(const error_code& error, size_t size) {
   read_pending_ = false;
   if (error) return Abort();
   if (phase_ == Phase::kLinger && write_closed_) return Discard();
+  if (phase_ == Phase::kStreaming) return Abort();
   if (phase_ != Phase::kIdle && phase_ != Phase::kReading) return;  // closed or closing meanwhile
   buffer_.commit(size);
   Parse();
@@ -374,7 +374,7 @@ void Connection<Stream>::OnResponse(const HttpResponse& response) {
     close_after_ = true;
     context_->Observe(ConnectionEvent::kRetired);
   }
-  Write(response);
+  response.stream ? BeginStream(response) : Write(response);
 }
 
 template <typename Stream>
@@ -391,18 +391,68 @@ void Connection<Stream>::Write(const HttpResponse& response) {
 
 template <typename Stream>
 void Connection<Stream>::OnWritten(const error_code& error) {
-  if (phase_ != Phase::kWriting) return;
+  if (phase_ != Phase::kWriting && phase_ != Phase::kStreaming) return;
   if (error) return Abort();
+  if (phase_ == Phase::kStreaming) {
+    piece_pending_ = false;
+    return SendPieces();
+  }
   // One large answer must not keep its memory for as long as the connection lives.
   if (output_.capacity() > 64 * 1024) output_ = std::string();
   if (close_after_) return Linger();
   AwaitRequest();
 }
 
+template <typename Stream>
+void Connection<Stream>::BeginStream(const HttpResponse& response) {
+  close_after_ = true;
+  Write(response);
+  if (head_) return response.stream->Close();
+  phase_ = Phase::kStreaming;
+  body_ = response.stream;
+  piece_pending_ = true;  // the head of the answer
+  body_->Attach([loop = context_->loop, weak = this->weak_from_this()] {
+    const auto core = loop.lock();
+    if (!core) return;
+    asio::post(core->context, [weak] {
+      if (const auto self = weak.lock()) self->SendPieces();
+    });
+  });
+  Read();  // tells when the client goes; what it says meanwhile ends the stream
+}
+
+template <typename Stream>
+void Connection<Stream>::SendPieces() {
+  if (phase_ != Phase::kStreaming) return;
+  const HttpStream::State state = body_->state();
+  if (state == HttpStream::State::kOverflow) {
+    context_->Observe(ConnectionEvent::kStreamOverflow);
+    return Abort();
+  }
+  if (piece_pending_) return;
+  std::vector<HttpStream::Piece> pieces = body_->Take();
+  if (!pieces.empty()) return WritePieces(std::move(pieces));
+  if (state == HttpStream::State::kEnded) return Linger();
+  deadline_ = base::SteadyTime::max();  // a stream may rest
+}
+
+template <typename Stream>
+void Connection<Stream>::WritePieces(std::vector<HttpStream::Piece> pieces) {
+  std::vector<asio::const_buffer> buffers;
+  buffers.reserve(pieces.size());
+  for (const HttpStream::Piece& piece : pieces) buffers.push_back(asio::buffer(*piece));
+  piece_pending_ = true;
+  deadline_ = Now() + limits().write_timeout;
+  asio::async_write(stream_, buffers,
+                    [self = this->shared_from_this(), pieces = std::move(pieces)](
+                        const error_code& error, size_t) { self->OnWritten(error); });
+}
+
 /// Says that nothing more will come, then throws away what the client still sends until it closes.
 template <typename Stream>
 void Connection<Stream>::Linger() {
   Enter(Phase::kLinger, kLingerTime);
+  if (body_) body_->Close();
   auto close_write = [self = this->shared_from_this()](const error_code&) {
     if (self->phase_ != Phase::kLinger) return;
     error_code ignored;

@@ -28,6 +28,8 @@ struct ConnectionContext {
   void Observe(ConnectionEvent event) const {
     if (options.observe) options.observe(event);
   }
+  /// When a connection that begins now is old enough to be closed with its next answer.
+  [[nodiscard]] base::SteadyTime RetireTime() const;
 };
 
 /// One accepted socket. Kept alive by its pending operation or by the responder of its request.

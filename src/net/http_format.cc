@@ -69,8 +69,10 @@ void FormatResponse(const HttpResponse& response, const ResponseFraming& framing
   fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\nDate: ", response.status,
                  ReasonPhrase(response.status));
   AppendDate(framing.now, out);
-  fmt::format_to(std::back_inserter(out), "\r\nContent-Type: {}\r\nContent-Length: {}\r\n",
-                 response.content_type, response.body.size());
+  fmt::format_to(std::back_inserter(out), "\r\nContent-Type: {}\r\n", response.content_type);
+  if (!response.stream) {  // its length is not known, and its end is that of the connection
+    fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", response.body.size());
+  }
   for (const auto& [name, value] : response.headers) {
     fmt::format_to(std::back_inserter(out), "{}: {}\r\n", name, value);
   }

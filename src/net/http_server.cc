@@ -4,6 +4,7 @@
 
 #include <array>
 #include <future>
+#include <random>
 #include <vector>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -31,6 +32,7 @@ constexpr std::array<std::string_view, kConnectionEventCount> kEventNames = {"op
                                                                              "body_too_large",
                                                                              "request_timeout",
                                                                              "write_timeout",
+                                                                             "stream_overflow",
                                                                              "idle_timeout",
                                                                              "retired"};
 
@@ -65,6 +67,15 @@ error_code OpenAcceptor(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) 
 
 std::string_view ConnectionEventName(ConnectionEvent event) {
   return kEventNames[static_cast<size_t>(event)];
+}
+
+base::SteadyTime ConnectionContext::RetireTime() const {
+  const std::chrono::milliseconds age = options.limits.max_connection_age;
+  if (age.count() == 0) return base::SteadyTime::max();
+  // Jitter spreads the reconnects of clients that came together; it is no secret.
+  thread_local std::minstd_rand random(std::random_device{}());
+  std::uniform_real_distribution<double> factor(0.9, 1.1);
+  return clock.Now() + std::chrono::duration_cast<base::SteadyTime::duration>(age * factor(random));
 }
 
 /// The accepting half. Loop's thread, except for its construction.

@@ -29,10 +29,11 @@ enum class ConnectionEvent : uint8_t {
   kBodyTooLarge,      // 413
   kRequestTimeout,    // a request that did not arrive whole in time (slow-loris)
   kWriteTimeout,      // the client does not read its answer
+  kStreamOverflow,    // the client does not read a stream as fast as it comes
   kIdleTimeout,
   kRetired,  // closed after an answer, by age, number of requests or drain
 };
-inline constexpr size_t kConnectionEventCount = 12;
+inline constexpr size_t kConnectionEventCount = 13;
 
 /// The event as a label value: "handshake_failed".
 [[nodiscard]] std::string_view ConnectionEventName(ConnectionEvent event);

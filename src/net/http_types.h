@@ -30,11 +30,15 @@ struct HttpRequest {
   [[nodiscard]] std::string_view FindHeader(std::string_view name) const;
 };
 
+class HttpStream;
+
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
   std::vector<Header> headers;  // besides Content-Type, Content-Length and Connection
+  /// If there is one, what follows `body` in pieces; the connection is closed after it.
+  std::shared_ptr<HttpStream> stream;
 };
 
 /// Takes the answer; called exactly once, from any thread.

@@ -92,4 +92,14 @@ std::string ToPem(const X509& certificate) {
   return BioText(bio.get());
 }
 
+std::shared_ptr<const PeerCertificate> ReadPeerCertificate(SSL* ssl) {
+  const CertificateOwner leaf(SSL_get1_peer_certificate(ssl));
+  auto peer = std::make_shared<PeerCertificate>();
+  if (!leaf) return peer;
+  peer->chain_pem = ToPem(*leaf);
+  const STACK_OF(X509)* others = SSL_get_peer_cert_chain(ssl);  // a server's view has no leaf
+  for (int i = 0; i < sk_X509_num(others); ++i) peer->chain_pem += ToPem(*sk_X509_value(others, i));
+  return peer;
+}
+
 }  // namespace activescale::net

@@ -3,6 +3,7 @@
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509.h>
 
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "net/http_types.h"
 
 /// OpenSSL's objects with owners. Only .cc files of this module include this.
 namespace activescale::net {
@@ -45,5 +47,8 @@ using CertificateOwner = std::unique_ptr<X509, OpenSslDelete<X509_free>>;
 [[nodiscard]] base::Result<base::WallTime> NotAfter(const X509& certificate);
 
 [[nodiscard]] std::string ToPem(const X509& certificate);
+
+/// The client's chain; empty if it sent none. The handshake must be over.
+[[nodiscard]] std::shared_ptr<const PeerCertificate> ReadPeerCertificate(SSL* ssl);
 
 }  // namespace activescale::net

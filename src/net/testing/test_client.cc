@@ -103,6 +103,14 @@ bool TestClient::FillUntil(std::string_view mark) {
   return true;
 }
 
+std::string TestClient::ReadUntil(std::string_view mark) {
+  if (!FillUntil(mark)) return "";
+  const size_t size = buffer_.find(mark) + mark.size();
+  std::string text = buffer_.substr(0, size);
+  buffer_.erase(0, size);
+  return text;
+}
+
 std::optional<HttpResponse> TestClient::ReadResponse(bool head) {
   if (!FillUntil("\r\n\r\n")) return std::nullopt;
   HttpResponse response;

@@ -39,6 +39,9 @@ class TestClient {
   /// Reads one response; nothing if the connection was closed before its end. Content-Type is
   /// both the field and in `headers`.
   std::optional<HttpResponse> ReadResponse(bool head = false);
+  /// Reads up to and with `mark`, which must be further than what was read before; "" if the
+  /// connection was closed first.
+  std::string ReadUntil(std::string_view mark);
   /// Whether the server closes the connection (cleanly or not) before it sends another byte.
   bool WaitForClose();
 
