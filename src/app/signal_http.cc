@@ -95,6 +95,14 @@ base::Result<void> SignalHttp::OpenRemoteWrite(const ProtectedPort::Parts& parts
                                                SignalPlane& signals,
                                                telemetry::Registry& registry) {
   remote_write_ = std::make_unique<source::RemoteWrite>(signals.series(), registry);
+  if (ReplicaExchange* const exchange = signals.exchange()) {
+    remote_write_->SetListener(
+        [exchange](std::string message) { exchange->TellWritten(std::move(message)); });
+    exchange->SetWritten([this](std::string_view message) {
+      // Faulty series were left out by the replica that was sent them.
+      static_cast<void>(remote_write_->Take(message));
+    });
+  }
   auto port = ProtectedPort::Open({.name = "remote-write",
                                    .address = parts.config.remote_write_address,
                                    .token_file = parts.config.remote_write_bearer_token_file,

@@ -1,5 +1,8 @@
 #include "app/signal_plane.h"
 
+#include <cstdint>
+#include <random>
+#include <string_view>
 #include <utility>
 
 #include "app/kept_selectors.h"
@@ -43,6 +46,10 @@ std::unique_ptr<signal::StatFeed> MakeStatFeed(const Config& config, const kube:
       *metric::StatChooser::Make(config.envoy_stats), pods, series, clock, registry);
 }
 
+keda::TriggerRules TriggerRules(const Config& config) {
+  return {.dialect = config.promql_dialect, .tenant_queries = config.tenant_queries};
+}
+
 /// Null without a folder. The selectors were checked with the configuration.
 std::unique_ptr<series::History> MakeHistory(const Config& config, series::SeriesStore& series,
                                              const base::Clock& clock) {
@@ -57,7 +64,7 @@ std::unique_ptr<series::History> MakeHistory(const Config& config, series::Serie
 
 }  // namespace
 
-SignalPlane::SignalPlane(const Config& config, store::SampleStore& store,
+SignalPlane::SignalPlane(const Config& config, store::SampleStore& store, store::SharedLog* log,
                          const kube::PodIndex& pods, const base::Clock& clock,
                          telemetry::Registry& registry)
     : config_(config),
@@ -75,6 +82,22 @@ SignalPlane::SignalPlane(const Config& config, store::SampleStore& store,
       scaler_([this] { return catalogue(); }, reader_),
       activity_(scaler_, clock, kMaxActivityStreams) {
   feed_.SetListener([this] { activity_.Wake(); });
+  if (log == nullptr) return;
+  std::random_device random;
+  exchange_ = std::make_unique<ReplicaExchange>(
+      ReplicaExchange::Parts{.series = series_,
+                             .stats = stats_.get(),
+                             .activity = activity_,
+                             .rules = TriggerRules(config),
+                             .clock = clock,
+                             .seed = (uint64_t{random()} << 32) | random()},
+      *log, registry);
+  log->Read([this](std::string_view entry, base::SteadyTime written) {
+    exchange_->Take(entry, written);
+  });
+  if (stats_ == nullptr) return;
+  stats_->SetListener(
+      [this](const signal::StatFeed::Message& message) { exchange_->TellStats(message); });
 }
 
 // Where the types are known of which the header knows the names alone.
@@ -104,9 +127,12 @@ ingest::StatTap SignalPlane::stat_tap() {
   if (stats_ == nullptr) return {};
   return {.chooser = &stats_->chooser(),
           .active = [this] { return stats_->Active(); },
-          .take = [this](const metric::PodKey& pod, std::span<const metric::ChosenStat> stats,
-                         base::SteadyTime received,
-                         bool begins_flush) { stats_->Take(pod, stats, received, begins_flush); }};
+          .take =
+              [this](const metric::PodKey& pod, std::span<const metric::ChosenStat> stats,
+                     base::SteadyTime received, bool begins_flush) {
+                stats_->Take(pod, stats, received, begins_flush);
+                activity_.Wake();
+              }};
 }
 
 base::Result<void> SignalPlane::Start() {
@@ -120,19 +146,24 @@ base::Result<void> SignalPlane::Start() {
   file_polls_ = loop_.Every(kFilePollInterval, [this] {
     if (catalogue_file_.Poll()) RecordSignals();
   });
+  if (exchange_) exchange_ticks_ = loop_.Every(ReplicaExchange::kInterval, [this] { Exchange(); });
   RecordSignals();
   thread_ = std::make_unique<Thread>("signals", [this] { loop_.Run(); });
   if (history_) StartHistory();
   return config_.keda_address.given() ? OpenKeda() : base::Result<void>();
 }
 
+void SignalPlane::Exchange() {
+  exchange_->Tick();
+  if (exchange_->TakeWakeUp()) poll_due_ = true;
+  if (poll_due_ && feed_.Poll()) poll_due_ = false;
+}
+
 /// After the thread was started: calls wait for it.
 base::Result<void> SignalPlane::OpenKeda() {
   keda_service_ = std::make_unique<keda::ExternalScalerService>(
-      scaler_, activity_,
-      keda::TriggerRules{.dialect = config_.promql_dialect,
-                         .tenant_queries = config_.tenant_queries},
-      [this](auto work) { Post(std::move(work)); }, registry_);
+      scaler_, activity_, TriggerRules(config_), [this](auto work) { Post(std::move(work)); },
+      registry_);
   auto opened = ingest::GrpcServer::Start({.bind_address = config_.keda_address.host,
                                            .port = config_.keda_address.port,
                                            .tls = {.certificate = config_.keda_tls_cert_file,
@@ -186,6 +217,7 @@ void SignalPlane::RecordSignals() {
 void SignalPlane::Stop() {
   keda_server_.reset();  // first: its calls wait for the loop
   activity_ticks_ = {};
+  exchange_ticks_ = {};
   maintenance_ = {};
   feed_polls_ = {};
   recording_ = {};

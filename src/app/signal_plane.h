@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "app/config.h"
+#include "app/replica_exchange.h"
 #include "app/thread.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -25,6 +26,7 @@
 #include "signal/stat_feed.h"
 #include "signal/window_reader.h"
 #include "store/sample_store.h"
+#include "store/shared_log.h"
 #include "telemetry/registry.h"
 
 namespace activescale::ingest {
@@ -41,9 +43,9 @@ namespace activescale::app {
 /// thread "history".
 class SignalPlane {
  public:
-  /// All of them must outlive it.
-  SignalPlane(const Config& config, store::SampleStore& store, const kube::PodIndex& pods,
-              const base::Clock& clock, telemetry::Registry& registry);
+  /// All of them must outlive it. `log`: what replicas tell each other; null if there is one alone.
+  SignalPlane(const Config& config, store::SampleStore& store, store::SharedLog* log,
+              const kube::PodIndex& pods, const base::Clock& clock, telemetry::Registry& registry);
   ~SignalPlane();
   SignalPlane(const SignalPlane&) = delete;
   SignalPlane& operator=(const SignalPlane&) = delete;
@@ -72,6 +74,8 @@ class SignalPlane {
   [[nodiscard]] const signal::Evaluator& evaluator() const { return evaluator_; }
   [[nodiscard]] const signal::SignalReader& reader() const { return reader_; }
   [[nodiscard]] const signal::WindowReader& windows() const { return windows_; }
+  /// Null if there is one replica alone.
+  [[nodiscard]] ReplicaExchange* exchange() { return exchange_.get(); }
   /// Never null. Threads: any.
   [[nodiscard]] std::shared_ptr<const signal::Catalogue> catalogue() const {
     return catalogue_file_.Get();
@@ -79,6 +83,7 @@ class SignalPlane {
 
  private:
   void RecordSignals();
+  void Exchange();
   base::Result<void> OpenKeda();
   void StartHistory();
 
@@ -97,10 +102,13 @@ class SignalPlane {
   signal::CatalogueFile catalogue_file_;
   keda::Scaler scaler_;
   keda::ActivityWatch activity_;
+  std::unique_ptr<ReplicaExchange> exchange_;  // null: there is one replica alone
+  bool poll_due_ = false;                      // another replica said that there is news
   net::IoLoop loop_;
   std::unique_ptr<keda::ExternalScalerService> keda_service_;  // null: not asked for
   std::unique_ptr<ingest::GrpcServer> keda_server_;
   net::IoLoop::Ticker activity_ticks_;
+  net::IoLoop::Ticker exchange_ticks_;
   net::IoLoop::Ticker maintenance_;
   net::IoLoop::Ticker feed_polls_;
   net::IoLoop::Ticker recording_;

@@ -2,18 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <utility>
 
 namespace activescale::keda {
 
-base::Result<void> ActivityWatch::Add(std::shared_ptr<ActivityListener> listener, Trigger trigger) {
+base::Result<void> ActivityWatch::Add(std::shared_ptr<ActivityListener> listener, Trigger trigger,
+                                      std::optional<ScaledObject> object) {
   const base::MutexLock lock(mutex_);
   if (entries_.size() >= max_listeners_) {
     return base::Fail(base::Code::kResourceExhausted,
                       fmt::format("{} streams are open, which is the limit", max_listeners_));
   }
-  entries_.push_back(
-      std::make_shared<Entry>(Entry{std::move(listener), std::move(trigger), std::nullopt}));
+  entries_.push_back(std::make_shared<Entry>(
+      Entry{std::move(listener), std::move(trigger), std::move(object), std::nullopt}));
+  version_.fetch_add(1, std::memory_order_relaxed);
   Wake();
   return {};
 }
@@ -21,6 +24,18 @@ base::Result<void> ActivityWatch::Add(std::shared_ptr<ActivityListener> listener
 void ActivityWatch::Remove(const ActivityListener& listener) {
   const base::MutexLock lock(mutex_);
   std::erase_if(entries_, [&](const auto& entry) { return entry->listener.get() == &listener; });
+  version_.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::vector<ScaledObject> ActivityWatch::Objects() const {
+  std::set<ScaledObject> objects;
+  {
+    const base::MutexLock lock(mutex_);
+    for (const auto& entry : entries_) {
+      if (entry->object) objects.insert(*entry->object);
+    }
+  }
+  return {objects.begin(), objects.end()};
 }
 
 void ActivityWatch::Tick() {

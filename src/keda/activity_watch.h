@@ -36,10 +36,16 @@ class ActivityWatch {
   ActivityWatch(const Scaler& scaler, const base::Clock& clock, size_t max_listeners)
       : scaler_(scaler), clock_(clock), max_listeners_(max_listeners) {}
 
-  /// Errors: kResourceExhausted.
-  [[nodiscard]] base::Result<void> Add(std::shared_ptr<ActivityListener> listener, Trigger trigger)
+  /// `object`: what the trigger was read from, if a stream of KEDA's waits; nothing if another
+  /// replica does. Errors: kResourceExhausted.
+  [[nodiscard]] base::Result<void> Add(std::shared_ptr<ActivityListener> listener, Trigger trigger,
+                                       std::optional<ScaledObject> object = std::nullopt)
       EXCLUDES(mutex_);
   void Remove(const ActivityListener& listener) EXCLUDES(mutex_);
+
+  /// What streams of KEDA wait for here, each once, and a number that changes with it.
+  [[nodiscard]] std::vector<ScaledObject> Objects() const EXCLUDES(mutex_);
+  [[nodiscard]] uint64_t version() const { return version_.load(std::memory_order_relaxed); }
 
   /// There are new samples. Cheap.
   void Wake() { woken_.store(true, std::memory_order_relaxed); }
@@ -51,6 +57,7 @@ class ActivityWatch {
   struct Entry {
     std::shared_ptr<ActivityListener> listener;
     Trigger trigger;
+    std::optional<ScaledObject> object;
     std::optional<bool> active;  // as last known; of the thread that ticks
   };
 
@@ -62,7 +69,8 @@ class ActivityWatch {
   std::atomic<bool> woken_{false};
   base::SteadyTime rest_until_ = base::SteadyTime::min();
   base::SteadyTime full_round_ = base::SteadyTime::min();
-  base::Mutex mutex_;
+  std::atomic<uint64_t> version_{0};
+  mutable base::Mutex mutex_;
   std::vector<std::shared_ptr<Entry>> entries_ GUARDED_BY(mutex_);
 };
 

@@ -78,9 +78,11 @@ class ExternalScalerService::Stream final : public grpc::ServerWriteReactor<IsAc
   Stream(ExternalScalerService& service, const ScaledObjectRef& request)
       : service_(service), channel_(std::make_shared<Channel>(*this)) {
     service_.streams_.fetch_add(1, std::memory_order_relaxed);
-    auto trigger = ParseTrigger(FromWire(request), service_.rules_);
-    const base::Result<void> added = trigger ? service_.watch_.Add(channel_, *std::move(trigger))
-                                             : std::unexpected(std::move(trigger.error()));
+    ScaledObject object = FromWire(request);
+    auto trigger = ParseTrigger(object, service_.rules_);
+    const base::Result<void> added =
+        trigger ? service_.watch_.Add(channel_, *std::move(trigger), std::move(object))
+                : std::unexpected(std::move(trigger.error()));
     (added ? service_.stream_is_active_.answered : service_.stream_is_active_.failed).Increment();
     if (added) {
       StartSendInitialMetadata();  // the stream is open, whenever its first event comes

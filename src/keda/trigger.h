@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,6 +17,8 @@ struct ScaledObject {
   std::string ns;
   std::string name;
   std::map<std::string, std::string> metadata;
+
+  friend auto operator<=>(const ScaledObject&, const ScaledObject&) = default;
 };
 
 struct TriggerRules {

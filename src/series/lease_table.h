@@ -8,6 +8,7 @@
 
 #include "metric/labels.h"
 #include "series/matcher.h"
+#include "series/sample.h"
 
 namespace activescale::series {
 
@@ -19,6 +20,9 @@ struct Lease {
   int64_t since_ms = 0;  // everything in the window since then is recorded
   int64_t used_ms = 0;
   bool kept = false;
+  int64_t asked_ms = kMinTime;  // when this process was last asked, not another replica
+  int64_t told_ms = kMinTime;   // when the other replicas were last told
+  int64_t told_window_ms = 0;   // and with which window
 };
 
 /// Leases by the metric they name, so that a sample is held against few of them.
@@ -45,6 +49,12 @@ class LeaseTable {
   void ForEach(Use use) const {
     for (const auto& [name, leases] : by_name_) {
       for (const auto& [key, lease] : leases) use(lease);
+    }
+  }
+  template <typename Use>
+  void ForEach(Use use) {
+    for (auto& [name, leases] : by_name_) {
+      for (auto& [key, lease] : leases) use(lease);
     }
   }
   [[nodiscard]] bool AnyMatches(const metric::Labels& labels) const;

@@ -48,13 +48,14 @@ int64_t SeriesStore::CoveredSince(const Lease& fresh, int64_t now_ms) const {
   return since;
 }
 
-Lease& SeriesStore::Renew(const Matchers& matchers, int64_t window_ms, int64_t now_ms) {
+Lease& SeriesStore::Renew(const Matchers& matchers, int64_t window_ms, int64_t recorded_ms,
+                          int64_t now_ms) {
   std::vector<std::string> terms = Terms(matchers);
   if (Lease* const lease = leases_.Find(terms, matchers)) {
     if (window_ms > lease->window_ms) {
       // What was older than the former window may be forgotten already.
       lease->since_ms = std::max(lease->since_ms, now_ms - lease->window_ms);
-      lease->window_ms = Generous(window_ms);
+      lease->window_ms = recorded_ms;
     }
     lease->used_ms = now_ms;
     return *lease;
@@ -62,7 +63,7 @@ Lease& SeriesStore::Renew(const Matchers& matchers, int64_t window_ms, int64_t n
   while (leases_.size() >= options_.max_leases && DropOldestLease()) Sweep(now_ms);
   Lease lease{.matchers = matchers,
               .terms = std::move(terms),
-              .window_ms = Generous(window_ms),
+              .window_ms = recorded_ms,
               .since_ms = now_ms,
               .used_ms = now_ms,
               .kept = false};
@@ -80,7 +81,8 @@ void SeriesStore::NoteSelectors() {
 void SeriesStore::Keep(const Matchers& matchers, std::chrono::milliseconds retention,
                        int64_t since_ms) {
   const base::MutexLock lock(mutex_);
-  Lease& lease = Renew(matchers, retention.count(), base::UnixMsNow(clock_));
+  Lease& lease =
+      Renew(matchers, retention.count(), Generous(retention.count()), base::UnixMsNow(clock_));
   lease.kept = true;
   lease.since_ms = std::min(lease.since_ms, since_ms);
 }
@@ -148,10 +150,34 @@ base::Result<Selection> SeriesStore::Select(const Matchers& matchers, int64_t mi
   const int64_t now_ms = base::UnixMsNow(clock_);
   const int64_t window_ms = min_ms >= now_ms ? 0 : now_ms - std::max<int64_t>(min_ms, 0);
   Selection selection;
-  selection.observed_since_ms = Renew(matchers, window_ms, now_ms).since_ms;
+  Lease& lease = Renew(matchers, window_ms, Generous(window_ms), now_ms);
+  lease.asked_ms = now_ms;
+  selection.observed_since_ms = lease.since_ms;
   auto found = index_.Select(matchers);
   selection.series.assign(std::move_iterator(found.begin()), std::move_iterator(found.end()));
   return selection;
+}
+
+std::vector<SeriesStore::Asked> SeriesStore::TakeAsked() {
+  const base::MutexLock lock(mutex_);
+  const int64_t now_ms = base::UnixMsNow(clock_);
+  const int64_t repeat_ms = std::chrono::milliseconds(kRepeatInterval).count();
+  std::vector<Asked> asked;
+  leases_.ForEach([&](Lease& lease) {
+    if (lease.asked_ms == kMinTime) return;
+    const bool due = lease.told_ms == kMinTime || lease.window_ms > lease.told_window_ms ||
+                     (lease.asked_ms > lease.told_ms && now_ms - lease.told_ms >= repeat_ms);
+    if (!due) return;
+    lease.told_ms = now_ms;
+    lease.told_window_ms = lease.window_ms;
+    asked.push_back({lease.matchers, std::chrono::milliseconds(lease.window_ms)});
+  });
+  return asked;
+}
+
+void SeriesStore::Record(const Asked& asked) {
+  const base::MutexLock lock(mutex_);
+  Renew(asked.matchers, asked.window.count(), asked.window.count(), base::UnixMsNow(clock_));
 }
 
 std::vector<std::shared_ptr<const Series>> SeriesStore::Find(const Matchers& matchers) const {

@@ -83,6 +83,19 @@ class SeriesStore final : public SeriesSource {
   [[nodiscard]] base::Result<Selection> Select(const Matchers& matchers, int64_t min_ms,
                                                int64_t max_ms) override EXCLUDES(mutex_);
 
+  /// A selector that is recorded, and how far back.
+  struct Asked {
+    Matchers matchers;
+    std::chrono::milliseconds window{};
+  };
+  /// What Select was asked since the last call, for other replicas to Record it too: each selector
+  /// when it is new, when its window grew, and once in kRepeatInterval of its use.
+  [[nodiscard]] std::vector<Asked> TakeAsked() EXCLUDES(mutex_);
+  static constexpr std::chrono::seconds kRepeatInterval{60};
+
+  /// Renews or takes out the lease of a selector that another replica was asked.
+  void Record(const Asked& asked) EXCLUDES(mutex_);
+
   /// The series that match, or all for no matchers, without a lease: to look around.
   [[nodiscard]] std::vector<std::shared_ptr<const Series>> Find(const Matchers& matchers) const
       EXCLUDES(mutex_);
@@ -94,7 +107,9 @@ class SeriesStore final : public SeriesSource {
   [[nodiscard]] SeriesStoreStats stats() const EXCLUDES(mutex_);
 
  private:
-  Lease& Renew(const Matchers& matchers, int64_t window_ms, int64_t now_ms) REQUIRES(mutex_);
+  /// `window_ms` is what is needed, `recorded_ms` what is recorded if that is not.
+  Lease& Renew(const Matchers& matchers, int64_t window_ms, int64_t recorded_ms, int64_t now_ms)
+      REQUIRES(mutex_);
   [[nodiscard]] int64_t CoveredSince(const Lease& fresh, int64_t now_ms) const REQUIRES(mutex_);
   [[nodiscard]] bool MakeRoom() REQUIRES(mutex_);
   [[nodiscard]] bool DropOldestLease() REQUIRES(mutex_);

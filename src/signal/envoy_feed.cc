@@ -165,9 +165,12 @@ void EnvoyFeed::MarkStale(const Pod& pod) {
   for (const metric::Labels& labels : pod.labels) series_.MarkStale(labels, now_ms);
 }
 
-void EnvoyFeed::Poll() {
-  if (UnderWay()) return;
-  if (series_.selectors_version() == 0) return Forget();
+bool EnvoyFeed::Poll() {
+  if (UnderWay()) return false;
+  if (series_.selectors_version() == 0) {
+    Forget();
+    return true;
+  }
   polls_.Increment();
   uint64_t poll = 0;
   {
@@ -176,7 +179,10 @@ void EnvoyFeed::Poll() {
   }
   const base::SteadyTime begun = clock_.Now();
   const auto listed = index_.List();
-  if (!listed) return Report(listed.error().message);
+  if (!listed) {
+    Report(listed.error().message);
+    return true;
+  }
   trip_ = std::make_shared<Trip>(begun, Take(*listed, poll));
   // A copy: an answer that comes at once may be followed by the end of this trip.
   const std::vector<metric::PodKey> asked = trip_->asked;
@@ -187,6 +193,7 @@ void EnvoyFeed::Poll() {
           if (const auto trip = weak.lock()) OnRead(*trip, kind, result);
         });
   }
+  return true;
 }
 
 bool EnvoyFeed::UnderWay() const {

@@ -58,9 +58,10 @@ class EnvoyFeed final : public store::SampleStore, public Telemetry {
     store_.Read(std::move(pods), kind, std::move(done));
   }
 
-  /// Reads the pods that recorded selectors may mean, all in one trip. Returns at once when the
-  /// last one is still under way. To be called each kPollInterval.
-  void Poll();
+  /// Reads the pods that recorded selectors may mean, all in one trip. To be called each
+  /// kPollInterval, and when there is news in the store. False: nothing was done, since the last
+  /// trip is still under way.
+  bool Poll();
 
   /// Errors: kUnavailable: the store or the pods are not known now, or were not read since the
   /// selector came; no selected pod has a fresh heartbeat; or none of a selected workload that was

@@ -74,29 +74,50 @@ void StatFeed::Append(Stat& stat, int64_t time_ms) {
 }
 
 /// In the flush that ends, which has had all its messages.
-void StatFeed::RepeatCounters(Pod& pod) {
+bool StatFeed::RepeatCounters(Pod& pod) {
+  bool any = false;
   for (auto& [id, stat] : pod.stats) {
-    if (stat.counter) Append(stat, pod.flush_ms);
+    if (!stat.counter) continue;
+    Append(stat, pod.flush_ms);
+    any = any || stat.wanted;
   }
+  return any;
 }
 
-void StatFeed::Take(const metric::PodKey& key, std::span<const metric::ChosenStat> stats,
+void StatFeed::Take(const metric::PodKey& pod, std::span<const metric::ChosenStat> stats,
                     base::SteadyTime received, bool begins_flush) {
-  const std::shared_ptr<Pod> pod = FindOrAdd(key);
-  if (pod == nullptr) return;
+  const Message message{.pod = pod,
+                        .stats = stats,
+                        .time_ms = base::UnixMsAt(clock_, received),
+                        .begins_flush = begins_flush};
+  const auto recorded = Record(message);
+  if (!recorded || !listener_) return;
+  listener_({.pod = pod,
+             .stats = *recorded,
+             .time_ms = message.time_ms,
+             .begins_flush = message.begins_flush});
+}
+
+std::optional<std::vector<metric::ChosenStat>> StatFeed::Record(const Message& message) {
+  const std::shared_ptr<Pod> pod = FindOrAdd(message.pod);
+  if (pod == nullptr) return std::nullopt;
+  std::vector<metric::ChosenStat> recorded;
+  bool has_counters = false;
   const base::MutexLock lock(pod->mutex);
   pod->heard = clock_.Now();
-  const int64_t time_ms = base::UnixMsAt(clock_, received);
-  if (begins_flush) {
-    if (pod->flush_ms != 0) RepeatCounters(*pod);
-    pod->flush_ms = time_ms;
+  if (message.begins_flush) {
+    if (pod->flush_ms != 0) has_counters = RepeatCounters(*pod);
+    pod->flush_ms = message.time_ms;
   }
-  for (const metric::ChosenStat& chosen : stats) {
+  for (const metric::ChosenStat& chosen : message.stats) {
     Stat* const stat = FindOrAdd(*pod, chosen);
     if (stat == nullptr) continue;
     stat->value = chosen.value;
-    Append(*stat, time_ms);
+    Append(*stat, message.time_ms);
+    if (stat->wanted) recorded.push_back(chosen);
   }
+  if (recorded.empty() && !has_counters) return std::nullopt;
+  return recorded;
 }
 
 void StatFeed::End(Pod& pod) {

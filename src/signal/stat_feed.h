@@ -4,13 +4,16 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -26,7 +29,7 @@ namespace activescale::signal {
 /// Makes series of the stats that a StatChooser chose, with the labels namespace, pod, workload and
 /// cluster besides the stat's own, for what some selector asks for. A counter that a flush does not
 /// mention has not changed, since Envoy sends only those that did: it is repeated. A pod that is
-/// silent for the TTL ends. These series are of the pods that push to this process.
+/// silent for the TTL ends. What pods push to other replicas comes from them, see SetListener.
 /// Threads: any; Expire one at a time.
 class StatFeed {
  public:
@@ -45,9 +48,24 @@ class StatFeed {
   /// Whether anything is recorded at all. Takes no lock.
   [[nodiscard]] bool Active() const { return series_.selectors_version() != 0; }
 
-  /// Stats of one message of a pod, received at `received`; `begins_flush`: the first of its flush.
+  /// One message of an Envoy.
+  struct Message {
+    const metric::PodKey& pod;
+    std::span<const metric::ChosenStat> stats;
+    int64_t time_ms;    // when it was received, since 1970
+    bool begins_flush;  // the first of its flush
+  };
+  /// `listener` is told what this process received and recorded, on the thread that brings it and
+  /// under no lock; it must not block. Call before anything is taken.
+  void SetListener(std::function<void(const Message&)> listener) {
+    listener_ = std::move(listener);
+  }
+
+  /// Stats of one message of a pod that pushes to this process, received at `received`.
   void Take(const metric::PodKey& pod, std::span<const metric::ChosenStat> stats,
             base::SteadyTime received, bool begins_flush);
+  /// What a pod pushed to another replica.
+  void TakeFromReplica(const Message& message) { Record(message); }
 
   /// Ends the series of pods that fell silent; forgets everything while nothing is recorded. To be
   /// called about once a second.
@@ -76,10 +94,13 @@ class StatFeed {
   };
   using Pods = std::map<metric::PodKey, std::shared_ptr<Pod>>;
 
+  /// What of the message is recorded; nothing if nothing of the pod is.
+  std::optional<std::vector<metric::ChosenStat>> Record(const Message& message) EXCLUDES(mutex_);
   [[nodiscard]] std::shared_ptr<Pod> FindOrAdd(const metric::PodKey& key) EXCLUDES(mutex_);
   [[nodiscard]] Stat* FindOrAdd(Pod& pod, const metric::ChosenStat& stat) REQUIRES(pod.mutex);
   void Append(Stat& stat, int64_t time_ms);
-  void RepeatCounters(Pod& pod) REQUIRES(pod.mutex);
+  /// Whether there are any that are recorded.
+  bool RepeatCounters(Pod& pod) REQUIRES(pod.mutex);
   void End(Pod& pod) REQUIRES(pod.mutex);
 
   const Options options_;
@@ -89,6 +110,7 @@ class StatFeed {
   const base::Clock& clock_;
   telemetry::Gauge& stats_;
   telemetry::Counter& full_;
+  std::function<void(const Message&)> listener_;
 
   base::Mutex mutex_;  // taken before a pod's, never after
   Pods pods_ GUARDED_BY(mutex_);

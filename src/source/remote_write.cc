@@ -122,17 +122,34 @@ net::HttpResponse RemoteWrite::Answer(const net::HttpRequest& request) {
   if (!snappy::Uncompress(request.body.data(), request.body.size(), &message)) {
     return Count(kMalformed, "the body is not in snappy's block format\n");
   }
-  if (const auto taken = Take(message); !taken) return Count(kMalformed, taken.error().message);
+  if (const auto taken = Take(message, listener_ != nullptr); !taken)
+    return Count(kMalformed, taken.error().message);
   return Count(kTaken, "");
 }
 
-base::Result<void> RemoteWrite::Take(std::string_view message) {
+base::Result<void> RemoteWrite::Take(std::string_view message, bool tell) {
   // Twice: nothing of a broken request is to be stored.
   if (!ForEachSeries(message, [](const TimeSeries&) {})) {
     return base::Fail(Code::kInvalidArgument, "the body is no WriteRequest of remote_write 1.0\n");
   }
   size_t invalid = 0;
-  (void)ForEachSeries(message, [&](const TimeSeries& series) { Append(series, invalid); });
+  WriteRequest told;
+  size_t told_bytes = 0;
+  const auto pass_on = [&] {
+    if (told_bytes > 0) listener_(told.SerializeAsString());
+    told.Clear();
+    told_bytes = 0;
+  };
+  (void)ForEachSeries(message, [&](const TimeSeries& series) {
+    const auto stored = Append(series);
+    if (!stored) ++invalid;
+    if (!tell || !stored.value_or(false)) return;
+    const size_t bytes = series.ByteSizeLong();
+    if (told_bytes + bytes > kMaxToldBytes) pass_on();
+    *told.add_timeseries() = series;
+    told_bytes += bytes;
+  });
+  if (tell) pass_on();
   if (invalid == 0) return {};
   return base::Fail(Code::kInvalidArgument,
                     fmt::format("{} series have no name, or a label without a name, twice or not "
@@ -141,17 +158,19 @@ base::Result<void> RemoteWrite::Take(std::string_view message) {
                                 invalid));
 }
 
-void RemoteWrite::Append(const TimeSeries& series, size_t& invalid) {
+std::optional<bool> RemoteWrite::Append(const TimeSeries& series) {
   const auto labels = ReadLabels(series);
   if (!labels) {
-    ++invalid;
     invalid_.Increment();
-    return;
+    return std::nullopt;
   }
+  bool stored = false;
   for (const auto& sample : series.samples()) {
     const auto outcome = series_.Append(*labels, {sample.timestamp(), sample.value()});
     samples_[static_cast<size_t>(outcome)]->Increment();
+    stored = stored || outcome == series::AppendOutcome::kStored;
   }
+  return stored;
 }
 
 }  // namespace activescale::source

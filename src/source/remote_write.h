@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,7 +24,7 @@ namespace activescale::source {
 /// request is taken as a whole or, when its bytes are broken, not at all. Samples that the store
 /// refuses are counted and the answer is still a yes: the sender would only repeat them.
 /// Source: prometheus.io/docs/specs/prw/remote_write_spec.
-/// Threads: one at a time.
+/// Threads: any, after SetListener.
 class RemoteWrite final : public net::HttpHandler {
  public:
   /// Of a request, and of it without compression.
@@ -38,20 +40,31 @@ class RemoteWrite final : public net::HttpHandler {
   void Handle(net::HttpRequest request, net::HttpResponder respond) override;
   [[nodiscard]] net::HttpResponse Answer(const net::HttpRequest& request);
 
-  /// Takes an uncompressed message; also for the fuzzer. Errors: kInvalidArgument: it is none, or a
+  /// `listener` gets what this process was sent and recorded, as uncompressed messages of at most
+  /// kMaxToldBytes and a series, on the thread that brought it. Call before anything is taken.
+  void SetListener(std::function<void(std::string message)> listener) {
+    listener_ = std::move(listener);
+  }
+  static constexpr size_t kMaxToldBytes = size_t{256} << 10;
+
+  /// Takes an uncompressed message without telling the listener: what another replica was sent;
+  /// also for the fuzzer. Errors: kInvalidArgument: it is none, or a
   /// series in it has no name or broken labels, which alone are left out then.
-  [[nodiscard]] base::Result<void> Take(std::string_view message);
+  [[nodiscard]] base::Result<void> Take(std::string_view message) { return Take(message, false); }
 
  private:
   enum Result : uint8_t { kTaken, kNotFound, kEncoding, kTooLarge, kMalformed, kResults };
 
   net::HttpResponse Count(Result result, std::string_view message);
-  void Append(const io::prometheus::write::v1::TimeSeries& series, size_t& invalid);
+  [[nodiscard]] base::Result<void> Take(std::string_view message, bool tell);
+  /// True if samples were stored. Nothing if the labels cannot be used.
+  std::optional<bool> Append(const io::prometheus::write::v1::TimeSeries& series);
 
   series::SeriesStore& series_;
   std::array<telemetry::Counter*, kResults> requests_{};
   const AppendCounters samples_;
   telemetry::Counter& invalid_;
+  std::function<void(std::string)> listener_;
 };
 
 }  // namespace activescale::source

@@ -118,6 +118,7 @@ def test_client_certificate_that_is_replaced_is_used_without_restart(
 def test_acl_user_with_the_rights_that_the_page_names(make_server, make_replica):
     server = make_server().start()
     rights = ["+ping", "+time", "+role", "+get", "+set", "+mget", "+eval", "+evalsha"]
+    rights += ["+xadd", "+xread", "+pexpire"]
     server.ask("ACL", "SETUSER", "ops", "on", f">{PASSWORD}", "~activescale:*", *rights)
     server.ask("ACL", "SETUSER", "default", "off")
     works(make_replica("url", addr=f"redis://ops:{PASSWORD}@{server.address}"))

@@ -29,12 +29,14 @@ RedisStore::RedisStore(const RedisStoreOptions& options, std::unique_ptr<redis::
       pending_(registry.AddGauge("activescale_redis_pending_writes",
                                  "Streams whose newest state is not yet in Redis.")),
       writer_({options.ttl, options.context, options.max_streams}, *client_, clock, registry, seed),
-      reader_({options.ttl, options.context}, *client_, clock, registry) {
+      reader_({options.ttl, options.context}, *client_, clock, registry),
+      log_({.context = options.context, .replica = seed}, *client_, clock, registry) {
   registry.AddRefresh([this] { pending_.Set(static_cast<double>(writer_.pending())); });
   PublishClientStats(*client_, registry);
 }
 
 RedisStore::~RedisStore() {
+  log_.Read(nullptr);
   // Tells what is under way that it failed, while the halves are still there to hear it.
   client_.reset();
 }
@@ -42,7 +44,11 @@ RedisStore::~RedisStore() {
 void RedisStore::Start() {
   client_->Start(
       {.on_routes_ready = [this](const redis::SlotSet& slots) { writer_.OnRoutesReady(slots); },
-       .on_tick = [this] { writer_.FlushDue(); }});
+       .on_tick =
+           [this] {
+             writer_.FlushDue();
+             log_.Tick();
+           }});
 }
 
 std::unique_ptr<PodStream> RedisStore::Open(metric::PodKey pod) {

@@ -11,6 +11,7 @@
 #include "metric/pod_key.h"
 #include "redis/client.h"
 #include "store/redis/reader.h"
+#include "store/redis/redis_log.h"
 #include "store/redis/writer.h"
 #include "store/sample_store.h"
 #include "telemetry/health.h"
@@ -53,6 +54,9 @@ class RedisStore final : public SampleStore {
   /// Streams whose newest state is not yet in Redis: 0 when all is written, before an exit.
   [[nodiscard]] size_t pending_writes() const { return writer_.pending(); }
 
+  /// What the replicas tell each other.
+  [[nodiscard]] SharedLog& log() { return log_; }
+
  private:
   class Stream;
 
@@ -60,6 +64,7 @@ class RedisStore final : public SampleStore {
   telemetry::Gauge& pending_;
   Writer writer_;
   Reader reader_;
+  RedisLog log_;
 };
 
 }  // namespace activescale::store

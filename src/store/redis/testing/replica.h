@@ -34,13 +34,14 @@ class MovedClock final : public base::Clock {
 class Replica {
  public:
   explicit Replica(redis::Config config, RedisStoreOptions options = {},
-                   std::chrono::nanoseconds clock_moved = {})
+                   std::chrono::nanoseconds clock_moved = {}, SharedLog::Reader log_reader = {})
       : clock_(clock_moved), options_(std::move(options)) {
     static uint64_t seed = 1;
     seed += uint64_t{1} << 32;
     store_ = std::make_unique<RedisStore>(
         options_, std::make_unique<redis::Client>(thread_.loop(), clock_, std::move(config), seed),
         clock_, registry_, seed);
+    if (log_reader) store_->log().Read(std::move(log_reader));
     store_->Start();
   }
   ~Replica() { thread_.Stop(); }
