@@ -16,9 +16,9 @@ MODULES: dict[str, set[str]] = {
     "metric": {"base"},
     "telemetry": {"base"},
     "net": {"base"},
-    "hpa": {"base", "metric"},
+    "hpa": {"base"},
     "redis": {"base", "net"},
-    "kube": {"base", "metric", "telemetry", "net"},
+    "kube": {"base", "metric", "telemetry", "net", "hpa"},
     "series": {"base", "metric"},
     "store": {"base", "metric", "telemetry", "redis"},
     "promql": {"base", "metric", "series"},
@@ -29,6 +29,7 @@ MODULES: dict[str, set[str]] = {
     "metricsapi": {"base", "metric", "telemetry", "net", "store", "kube", "signal"},
     "keda": {"base", "metric", "telemetry", "promql", "signal"},
     "queryapi": {"base", "metric", "telemetry", "net", "series", "promql", "signal"},
+    "scaleahead": {"base", "metric", "telemetry", "kube", "hpa", "store"},
     "insight": {"base", "metric", "telemetry", "net", "kube", "hpa", "store", "signal"},
 }
 # The one module that wires all others, and may include each of them.
@@ -39,7 +40,7 @@ WIRING = "app"
 THIRD_PARTY: dict[str, set[str]] = {
     "boost/asio": {"net", "redis"},
     "boost/beast": {"net"},
-    "boost/json": {"kube", "metricsapi", "queryapi", "insight", "sim"},
+    "boost/json": {"kube", "metricsapi", "queryapi", "scaleahead", "insight", "sim"},
     "openssl/": {"net"},
     "openssl/evp.h": {"net", "kube"},  # kube: Base64 in kubeconfigs and Secrets
     "curl/": {"net"},

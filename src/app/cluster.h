@@ -55,6 +55,9 @@ class Cluster {
   /// Ends the thread; calls in flight fail first.
   void Stop();
 
+  [[nodiscard]] kube::ApiClient& api() { return api_; }
+  /// For more watches; start them before this stops.
+  [[nodiscard]] kube::WatchGroup::Context WatchContext();
   [[nodiscard]] const kube::WatchPodIndex& pods() const { return pods_; }
   [[nodiscard]] metricsapi::AccessControl& access() { return access_; }
   /// Null if nobody asked for it.
@@ -66,7 +69,6 @@ class Cluster {
   [[nodiscard]] std::optional<std::vector<std::string>> ReadyReplicas() const;
 
  private:
-  [[nodiscard]] kube::WatchGroup::Context WatchContext();
   [[nodiscard]] telemetry::CheckResult CheckReplicas();
   /// A cluster has one server of external metrics: says in the log which one.
   void TellOwnerOfExternalMetrics();

@@ -26,6 +26,13 @@ enum class StoreOutage : uint8_t {
   kServe,  // always
 };
 
+/// Whether HPAs that ask for it are scaled ahead of their controller.
+enum class ScaleAhead : uint8_t {
+  kOff,
+  kObserve,  // only told what would have been done
+  kOn,
+};
+
 /// Where a port is that only a setting opens.
 struct ListenAddress {
   std::string host;  // empty: it is not opened
@@ -108,6 +115,8 @@ struct Config {
   std::string pod_namespace;
   std::string kubernetes_service_host;
   std::string kubernetes_service_port;
+
+  ScaleAhead scale_ahead = ScaleAhead::kOff;
 
   // Health and self-metrics.
   std::string health_bind_address;

@@ -113,7 +113,12 @@ Server::Server(const Config& config, const base::Clock& clock,
       envoy_pods_(config.ttl * kPodGraceTtls, clock),
       pods_(cluster_ ? static_cast<const kube::PodIndex&>(cluster_->pods()) : envoy_pods_),
       signals_(config, store_, redis_ ? &redis_->log() : nullptr, pods_, clock, registry_),
-      ingest_(IngestOptions(config, cluster_.get(), signals_.stat_tap()), signals_.ingest_store(),
+      ahead_(Ahead::Make(config, cluster_.get(), signals_.ingest_store(),
+                         {.custom = custom_metrics_,
+                          .external = config.external_metrics ? &external_metrics_ : nullptr},
+                         clock, registry_)),
+      ingest_(IngestOptions(config, cluster_.get(), signals_.stat_tap()),
+              ahead_ ? ahead_->ingest_store() : signals_.ingest_store(),
               cluster_ ? nullptr : &envoy_pods_, clock, registry_),
       custom_metrics_(pods_, store_, signals_.windows(), clock, registry_),
       external_metrics_([this] { return signals_.catalogue(); }, signals_.reader(),
@@ -317,6 +322,7 @@ void Server::StartThreads() {
   https_thread_ = std::make_unique<Thread>("https", [this] { https_loop_.Run(); });
   health_thread_ = std::make_unique<Thread>("health", [this] { health_loop_.Run(); });
   if (!cluster_) return;
+  if (ahead_) ahead_->Start();
   // The certificate belongs to the housekeeping, which polls it.
   cluster_->Start([this](const net::TlsPair& pair) -> base::Result<void> {
     health_loop_.Post([this, pair] { InstallCertificate(pair); });
@@ -393,6 +399,7 @@ void Server::StopThreads() {
   housekeeping_ = {};
   // First: the reviews that it ends answer requests on the loops below.
   if (cluster_) cluster_->Stop();
+  if (ahead_) ahead_->Stop();
   if (signal_http_) signal_http_->Stop();
   signals_.Stop();
   if (redis_) redis_loop_.Stop();

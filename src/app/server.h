@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/ahead.h"
 #include "app/cluster.h"
 #include "app/config.h"
 #include "app/last_replica.h"
@@ -93,6 +94,7 @@ class Server {
   kube::EnvoyPodIndex envoy_pods_;  // used when standalone
   const kube::PodIndex& pods_;
   SignalPlane signals_;
+  std::unique_ptr<Ahead> ahead_;  // null: off
   ingest::Ingest ingest_;
   metricsapi::CustomMetrics custom_metrics_;
   metricsapi::ExternalMetrics external_metrics_;

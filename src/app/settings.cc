@@ -46,6 +46,17 @@ Assigned AssignStoreOutage(Config& config, std::string_view text) {
   return Wrong(text, "last, fail or serve");
 }
 
+Assigned AssignScaleAhead(Config& config, std::string_view text) {
+  constexpr std::pair<std::string_view, ScaleAhead> kModes[] = {
+      {"off", ScaleAhead::kOff}, {"observe", ScaleAhead::kObserve}, {"on", ScaleAhead::kOn}};
+  for (const auto& [name, mode] : kModes) {
+    if (name != text) continue;
+    config.scale_ahead = mode;
+    return {};
+  }
+  return Wrong(text, "off, observe or on");
+}
+
 Assign Redis(std::string redis::Settings::* member) {
   return [=](Config& config, std::string_view text) -> Assigned {
     config.redis.*member = text;
@@ -227,6 +238,12 @@ std::vector<Setting> KubernetesSettings() {
        "ACTIVESCALE_AUTHENTICATION_TOLERATE_LOOKUP_FAILURE", Setting::kSwitch, "false",
        "Go on with bearer tokens alone when the aggregator's CA cannot be read.",
        Switch(&Config::authentication_tolerate_lookup_failure)},
+      {kKubernetes, "scale-ahead", "ACTIVESCALE_SCALE_AHEAD", "off|observe|on", "off",
+       "Scale up the targets of HPAs that have the annotation activescale.io/scale-ahead in the "
+       "second in which a push asks for it, within the HPA's own limits, instead of at the "
+       "controller's next sync; or only tell by events what would be done. Needs the right to "
+       "watch HPAs, Deployments and StatefulSets, to write events and to patch scales.",
+       AssignScaleAhead},
       {kKubernetes, "manage-apiservice-ca", "ACTIVESCALE_MANAGE_APISERVICE_CA", Setting::kSwitch,
        "false",
        "Make a CA, keep it in apiservice-ca-secret, sign the serving certificate with it and "
@@ -362,6 +379,9 @@ std::vector<std::string> CrossFaults(const Config& config) {
     faults.emplace_back(
         "manage-apiservice-ca needs a cluster and pod-namespace (POD_NAMESPACE by the downward "
         "API): the CA is kept in a Secret there");
+  }
+  if (config.scale_ahead != ScaleAhead::kOff && !ExpectsCluster(config)) {
+    faults.emplace_back("scale-ahead needs a cluster whose HPAs it watches: give --kubeconfig");
   }
   std::ranges::move(SignalFaults(config), std::back_inserter(faults));
   const std::pair<std::string_view, uint16_t> ports[] = {

@@ -10,8 +10,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "insight/hpa_object.h"
 #include "insight/snapshot.h"
+#include "kube/hpa_object.h"
 #include "kube/json.h"
 #include "kube/object_stream.h"
 
@@ -22,6 +22,8 @@ namespace json = boost::json;
 using kube::FindArray;
 using kube::FindString;
 using kube::FindValue;
+using kube::MetricSource;
+using kube::ObjectRef;
 using kube::QueryEscape;
 
 constexpr int kPodsAPage = 500;
@@ -235,7 +237,7 @@ base::Result<std::string> Collection::Run(const std::string& name, base::WallTim
   const auto hpa = get_(fmt::format(
       "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers/{}", ns_, QueryEscape(name)));
   if (!hpa) return std::unexpected(hpa.error().error);
-  const auto read = ReadHpa(*hpa);
+  const auto read = kube::ReadHpa(*hpa);
   if (!read) return std::unexpected(read.error());
   const auto scale = Scale(read->target);
   if (!scale) return std::unexpected(scale.error().error);

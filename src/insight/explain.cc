@@ -165,7 +165,7 @@ std::string HowFromTotal(const hpa::MetricSpec& spec, const hpa::MetricAnswer& a
 ExplainedMetric ExplainMetric(const Snapshot& snapshot, size_t index, const hpa::Proposal& proposal,
                               const hpa::Tolerance& tolerance) {
   const hpa::MetricSpec& spec = snapshot.hpa.spec.metrics[index];
-  ExplainedMetric out{.title = MetricTitle(spec, snapshot.hpa.sources[index]),
+  ExplainedMetric out{.title = kube::MetricTitle(spec, snapshot.hpa.sources[index]),
                       .proposal = proposal,
                       .pods = PodCounter(snapshot, index, proposal).Count(),
                       .how = {}};
@@ -191,9 +191,9 @@ std::optional<std::string> HeldBack(const Snapshot& snapshot, const hpa::Decisio
                  .stabilization_window_seconds.value_or(static_cast<int32_t>(window));
   }
   if (window == 0) return std::nullopt;
-  const Condition* limited = snapshot.FindCondition("ScalingLimited");
+  const kube::Condition* limited = snapshot.hpa.FindCondition("ScalingLimited");
   const std::string_view moving = down ? "ScaleDownLimit" : "ScaleUpLimit";
-  const Condition* able = snapshot.FindCondition("AbleToScale");
+  const kube::Condition* able = snapshot.hpa.FindCondition("AbleToScale");
   const bool told =
       able != nullptr && able->reason == (down ? "ScaleDownStabilized" : "ScaleUpStabilized");
   if (!told && limited != nullptr && limited->reason == moving) return std::nullopt;
@@ -248,7 +248,7 @@ std::string_view CountedName(Counted counted) {
 Explanation Explain(const Snapshot& snapshot, std::optional<int32_t> wanted) {
   const hpa::ControllerOptions options = OptionsFor(snapshot);
   const hpa::ScaleHistory history = VisibleHistory(snapshot, options);
-  const Condition* zero = snapshot.FindCondition("ScaledToZero");
+  const kube::Condition* zero = snapshot.hpa.FindCondition("ScaledToZero");
   hpa::Autoscaler autoscaler(options, history, zero != nullptr && zero->status == "True");
   Explanation out{
       .tolerance = hpa::ToleranceOf(snapshot.hpa.spec, options),

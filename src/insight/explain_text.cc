@@ -18,7 +18,7 @@ std::string TargetText(const hpa::MetricSpec& spec) {
 }
 
 std::string HeaderText(const Snapshot& snapshot, const Explanation& explained) {
-  const HpaObject& hpa = snapshot.hpa;
+  const kube::HpaObject& hpa = snapshot.hpa;
   const int32_t current = snapshot.seen.spec_replicas;
   const NextSync& next = explained.next;
   std::string out = fmt::format(
@@ -75,7 +75,7 @@ std::string DecisionText(const Explanation& explained) {
 
 std::string HistoryText(const Snapshot& snapshot) {
   std::string out = "\nWhat the controller said\n";
-  for (const Condition& condition : snapshot.hpa.conditions) {
+  for (const kube::Condition& condition : snapshot.hpa.conditions) {
     out += fmt::format("  {} {} since {}: {}, {}\n", condition.type, condition.status,
                        condition.since, condition.reason, condition.message);
   }
@@ -114,7 +114,7 @@ std::string ReachText(const Snapshot& snapshot, const Explanation& explained) {
     const hpa::MetricSpec& spec = hpa.metrics[i];
     const bool per_pod =
         spec.type == hpa::MetricType::kPods || spec.type == hpa::MetricType::kResource;
-    out += fmt::format("  {}:", MetricTitle(spec, snapshot.hpa.sources[i]));
+    out += fmt::format("  {}:", kube::MetricTitle(spec, snapshot.hpa.sources[i]));
     if (const auto& value = reach.metrics[i].value) {
       out += fmt::format(" {} of {}", per_pod ? "a mean" : "a total", RangeText(spec, *value));
     }

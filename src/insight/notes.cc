@@ -59,7 +59,7 @@ void Notes::OnSelector() {
         "metric.",
         snapshot_.hpa.target.kind, snapshot_.hpa.target.name);
   } else if (!fault.empty()) {
-    const Condition* active = snapshot_.FindCondition("ScalingActive");
+    const kube::Condition* active = snapshot_.hpa.FindCondition("ScalingActive");
     Add("The controller looks at no metric, because more than one HPA scales these pods: {}. Leave "
         "one HPA to a workload, or give the workloads selectors of their own.",
         active->message);
@@ -102,7 +102,7 @@ void Notes::OnInvalidMetrics() {
 }
 
 void Notes::OnDisagreement() {
-  const Condition* active = snapshot_.FindCondition("ScalingActive");
+  const kube::Condition* active = snapshot_.hpa.FindCondition("ScalingActive");
   if (active == nullptr || active->status != "False" || !snapshot_.seen.selector_fault.empty()) {
     return;
   }

@@ -167,7 +167,7 @@ std::string_view NothingFrom(hpa::MetricType type) {
 }
 
 base::Result<hpa::MetricAnswer> ReadAnswer(const json::object& answer, const hpa::MetricSpec& spec,
-                                           const MetricSource& source,
+                                           const kube::MetricSource& source,
                                            const std::vector<const json::object*>& pods) {
   hpa::MetricAnswer out;
   if (const json::object* error = FindObject(answer, {"error"})) {
@@ -248,11 +248,6 @@ base::Result<void> ReadAnswers(const json::object& document,
 
 }  // namespace
 
-const Condition* Snapshot::FindCondition(std::string_view type) const {
-  const auto found = std::ranges::find(hpa.conditions, type, &Condition::type);
-  return found == hpa.conditions.end() ? nullptr : &*found;
-}
-
 base::Result<Snapshot> ReadSnapshot(std::string_view text) {
   json::error_code error;
   const json::value value = json::parse(text, error);
@@ -267,7 +262,7 @@ base::Result<Snapshot> ReadSnapshot(std::string_view text) {
   if (hpa == nullptr || scale == nullptr || !taken_at) {
     return Fail("lacks hpa, scale or takenAt");
   }
-  auto read = ReadHpa(*hpa);
+  auto read = kube::ReadHpa(*hpa);
   if (!read) return std::unexpected(std::move(read.error()));
   Snapshot out{.taken_at = *taken_at,
                .hpa = *std::move(read),
@@ -279,7 +274,7 @@ base::Result<Snapshot> ReadSnapshot(std::string_view text) {
                .facts = {},
                .denied = {},
                .rescales = {}};
-  const Condition* active = out.FindCondition("ScalingActive");
+  const kube::Condition* active = out.hpa.FindCondition("ScalingActive");
   if (FindString(*scale, {"status", "selector"}).empty()) {
     out.seen.selector_fault = "InvalidSelector";
   } else if (active != nullptr && active->reason == "AmbiguousSelector") {

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "hpa/autoscaler.h"
-#include "insight/hpa_object.h"
+#include "kube/hpa_object.h"
 
 namespace activescale::insight {
 
@@ -32,14 +32,11 @@ struct PastRescale {
 /// One HPA and all that its controller looks at, at one moment. A value type.
 struct Snapshot {
   base::WallTime taken_at;
-  HpaObject hpa;
+  kube::HpaObject hpa;
   hpa::Observation seen;
   std::vector<PodFacts> facts;        // one for each of seen.pods
   std::vector<bool> denied;           // one a metric: it is we who may not read it
   std::vector<PastRescale> rescales;  // ascending; events live for an hour by default
-
-  /// The condition of that type; null if the controller has not set it.
-  [[nodiscard]] const Condition* FindCondition(std::string_view type) const;
 };
 
 /// Reads what Collect made. Errors: kInvalidArgument, what is missing or broken, to be put after

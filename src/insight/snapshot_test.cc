@@ -68,7 +68,7 @@ TEST(SnapshotTest, ReadsUsageAndRequestsOfEachResource) {
   EXPECT_EQ(answers[1].requests_milli.at("web-0"), (int64_t{64} << 20) * 1000);
   EXPECT_EQ(answers[2].by_pod.at("web-0").value_milli, 150);
   EXPECT_EQ(answers[2].requests_milli.at("web-0"), 200);
-  EXPECT_EQ(MetricTitle(snapshot->hpa.spec.metrics[2], snapshot->hpa.sources[2]),
+  EXPECT_EQ(kube::MetricTitle(snapshot->hpa.spec.metrics[2], snapshot->hpa.sources[2]),
             "Resource cpu of container app");
 }
 

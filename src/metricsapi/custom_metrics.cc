@@ -14,7 +14,6 @@ namespace activescale::metricsapi {
 namespace {
 
 using base::Code;
-using base::Error;
 using metric::PodKey;
 using store::PodReading;
 
@@ -27,10 +26,6 @@ const std::vector<double> kAgeBuckets = {0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15
 
 StatusDetails DetailsOf(const CustomMetricsQuery& query) {
   return {std::string(kGroup), query.resource, query.name};
-}
-
-net::HttpResponse Refuse(const CustomMetricsQuery& query, Code code, std::string message) {
-  return StatusResponse(Error{code, std::move(message)}, DetailsOf(query));
 }
 
 /// "web-1, web-2 and 7 more".
@@ -48,7 +43,6 @@ class WallClock {
  public:
   explicit WallClock(const base::Clock& clock)
       : steady_now_(clock.Now()), wall_now_(clock.WallNow()) {}
-  [[nodiscard]] base::SteadyTime now() const { return steady_now_; }
   [[nodiscard]] base::WallTime At(base::SteadyTime time) const {
     return wall_now_ + std::chrono::duration_cast<base::WallTime::duration>(time - steady_now_);
   }
@@ -77,6 +71,21 @@ net::HttpResponse ListResponse(const CustomMetricsQuery& query,
       WriteMetricValueList(query.version, metric::MetricName(query.metric), query.metric_selector,
                            values, std::chrono::duration_cast<std::chrono::seconds>(window));
   return response;
+}
+
+/// The items of a list: of each pod, or the one of the object, as old as its oldest part.
+std::vector<MetricValue> ValuesOf(const CustomMetricsQuery& query,
+                                  const CustomMetricsAnswer& answer, const WallClock& wall) {
+  if (answer.sum) {
+    const auto oldest = std::ranges::min(answer.pods, {}, &CustomMetricsAnswer::Pod::received);
+    return {{DescribeObject(query), wall.At(oldest.received), *answer.sum}};
+  }
+  std::vector<MetricValue> values;
+  values.reserve(answer.pods.size());
+  for (const CustomMetricsAnswer::Pod& pod : answer.pods) {
+    values.push_back({{"Pod", "v1", query.ns, pod.name}, wall.At(pod.received), pod.value});
+  }
+  return values;
 }
 
 std::vector<PodKey> KeysOf(const std::vector<kube::WorkloadPod>& pods) {
@@ -127,103 +136,110 @@ CustomMetrics::CustomMetrics(const kube::PodIndex& pods, store::SampleStore& sam
                                        {{"group", std::string(kGroup)}})) {}
 
 void CustomMetrics::Read(CustomMetricsQuery query, net::HttpResponder respond) {
-  if (!query.metric_selector.Matches(LabelsOf(query.metric_selector, query.window.has_value()))) {
-    return respond(Refuse(
-        query, Code::kNotFound,
+  auto shared = std::make_shared<const CustomMetricsQuery>(std::move(query));
+  ReadValues(shared, [this, shared, respond = std::move(respond)](
+                         base::Result<CustomMetricsAnswer> answer) mutable {
+    respond(answer ? ListResponse(*shared, ValuesOf(*shared, *answer, WallClock(clock_)))
+                   : StatusResponse(answer.error(), DetailsOf(*shared)));
+  });
+}
+
+void CustomMetrics::ReadValues(Query query, Answered done) {
+  if (!query->metric_selector.Matches(
+          LabelsOf(query->metric_selector, query->window.has_value()))) {
+    return done(base::Fail(
+        Code::kNotFound,
         fmt::format("no series of {} has labels that match \"{}\": the metric carries no labels; "
                     "select pods by labelSelector, and a window by window=2m,stat=p75",
-                    metric::MetricName(query.metric), query.metric_selector.ToString())));
+                    metric::MetricName(query->metric), query->metric_selector.ToString())));
   }
-  if (query.resource != "pods") {
-    const std::string ns = query.ns;
-    const kube::WorkloadRef workload = {query.resource, query.name};
-    return pods_.Prepare(ns, workload,
-                         [this, query = std::move(query), respond = std::move(respond)]() mutable {
-                           ReadObject(std::move(query), std::move(respond));
-                         });
+  if (query->resource != "pods") {
+    const std::string& ns = query->ns;
+    const kube::WorkloadRef workload = {query->resource, query->name};
+    return pods_.Prepare(ns, workload, [this, query, done = std::move(done)]() mutable {
+      ReadObject(query, std::move(done));
+    });
   }
-  if (query.name == "*") {
-    auto pods = pods_.Select(query.ns, query.pod_selector);
-    if (!pods) return respond(StatusResponse(pods.error(), DetailsOf(query)));
-    if (pods->empty()) return respond(ListResponse(query, {}));
-    return ReadPods(std::move(query), *std::move(pods), std::move(respond));
+  if (query->name == "*") {
+    auto pods = pods_.Select(query->ns, query->pod_selector);
+    if (!pods) return done(std::unexpected(std::move(pods.error())));
+    if (pods->empty()) return done(CustomMetricsAnswer{});
+    return ReadPods(std::move(query), *std::move(pods), std::move(done));
   }
-  const auto known = pods_.Contains({query.ns, query.name});
-  if (!known) return respond(StatusResponse(known.error(), DetailsOf(query)));
+  const auto known = pods_.Contains({query->ns, query->name});
+  if (!known) return done(std::unexpected(known.error()));
   if (!*known) {
-    return respond(
-        Refuse(query, Code::kNotFound,
-               fmt::format("pods \"{}\" not found in namespace {}", query.name, query.ns)));
+    return done(base::Fail(Code::kNotFound, fmt::format("pods \"{}\" not found in namespace {}",
+                                                        query->name, query->ns)));
   }
-  std::vector<PodKey> pods = {{query.ns, query.name}};
-  ReadPods(std::move(query), std::move(pods), std::move(respond));
+  std::vector<PodKey> pods = {{query->ns, query->name}};
+  ReadPods(std::move(query), std::move(pods), std::move(done));
 }
 
-void CustomMetrics::ReadPods(CustomMetricsQuery query, std::vector<PodKey> pods,
-                             net::HttpResponder respond) {
+void CustomMetrics::ReadPods(Query query, std::vector<PodKey> pods, Answered done) {
   std::vector<PodKey> asked = pods;
-  const metric::MetricKind kind = query.metric;
+  const metric::MetricKind kind = query->metric;
   samples_.Read(std::move(asked), kind,
                 [this, query = std::move(query), pods = std::move(pods),
-                 respond = std::move(respond)](base::Result<store::ReadResult> result) mutable {
-                  if (result && query.window) {
-                    result = WithWindows(query, pods, *std::move(result));
+                 done = std::move(done)](base::Result<store::ReadResult> result) mutable {
+                  if (result && query->window) {
+                    result = WithWindows(*query, pods, *std::move(result));
                   }
-                  respond(result ? AnswerPods(query, pods, *result)
-                                 : StatusResponse(result.error(), DetailsOf(query)));
+                  if (!result) return done(std::unexpected(std::move(result.error())));
+                  done(AnswerPods(*query, pods, *result));
                 });
 }
 
-void CustomMetrics::ReadObject(CustomMetricsQuery query, net::HttpResponder respond) {
-  auto pods = pods_.PodsOf(query.ns, {query.resource, query.name});
-  if (!pods) return respond(StatusResponse(pods.error(), DetailsOf(query)));
+void CustomMetrics::ReadObject(Query query, Answered done) {
+  auto pods = pods_.PodsOf(query->ns, {query->resource, query->name});
+  if (!pods) return done(std::unexpected(std::move(pods.error())));
   if (pods->empty()) {
-    return respond(Refuse(query, Code::kNotFound,
-                          fmt::format("{} \"{}\" has no pods, hence no {}", query.resource,
-                                      query.name, metric::MetricName(query.metric))));
+    return done(base::Fail(Code::kNotFound,
+                           fmt::format("{} \"{}\" has no pods, hence no {}", query->resource,
+                                       query->name, metric::MetricName(query->metric))));
   }
   std::vector<PodKey> asked = KeysOf(*pods);
-  const metric::MetricKind kind = query.metric;
+  const metric::MetricKind kind = query->metric;
   samples_.Read(std::move(asked), kind,
                 [this, query = std::move(query), pods = *std::move(pods),
-                 respond = std::move(respond)](base::Result<store::ReadResult> result) mutable {
-                  respond(result ? AnswerObject(query, pods, *result)
-                                 : StatusResponse(result.error(), DetailsOf(query)));
+                 done = std::move(done)](base::Result<store::ReadResult> result) mutable {
+                  if (!result) return done(std::unexpected(std::move(result.error())));
+                  done(AnswerObject(*query, pods, *result));
                 });
 }
 
-net::HttpResponse CustomMetrics::AnswerPods(const CustomMetricsQuery& query,
-                                            const std::vector<PodKey>& pods,
-                                            const store::ReadResult& result) const {
-  const WallClock wall(clock_);
-  std::vector<MetricValue> values;
-  values.reserve(pods.size());
+base::Result<CustomMetricsAnswer> CustomMetrics::AnswerPods(const CustomMetricsQuery& query,
+                                                            const std::vector<PodKey>& pods,
+                                                            const store::ReadResult& result) const {
+  const base::SteadyTime now = clock_.Now();
+  CustomMetricsAnswer answer;
+  answer.partial = result.partial;
+  answer.pods.reserve(pods.size());
   for (size_t i = 0; i < pods.size(); ++i) {
     const PodReading& reading = result.readings[i];
     if (reading.state == PodReading::State::kMissing) continue;
-    Observe(reading, wall.now());
-    values.push_back(
-        {{"Pod", "v1", query.ns, pods[i].name}, wall.At(reading.received), reading.value});
+    Observe(reading, now);
+    answer.pods.push_back({pods[i].name, reading.value, reading.received});
   }
-  if (!values.empty()) return ListResponse(query, values);
+  if (!answer.pods.empty()) return answer;
   if (result.partial) {
-    return Refuse(query, Code::kUnavailable,
-                  "the part of the store that holds these pods does not answer");
+    return base::Fail(Code::kUnavailable,
+                      "the part of the store that holds these pods does not answer");
   }
-  return Refuse(query, Code::kNotFound, NoTelemetry(query, pods));
+  return base::Fail(Code::kNotFound, NoTelemetry(query, pods));
 }
 
-net::HttpResponse CustomMetrics::AnswerObject(const CustomMetricsQuery& query,
-                                              const std::vector<kube::WorkloadPod>& pods,
-                                              const store::ReadResult& result) const {
+base::Result<CustomMetricsAnswer> CustomMetrics::AnswerObject(
+    const CustomMetricsQuery& query, const std::vector<kube::WorkloadPod>& pods,
+    const store::ReadResult& result) const {
   if (result.partial) {
-    return Refuse(query, Code::kUnavailable,
-                  "a part of the store does not answer, so the sum would be too small");
+    return base::Fail(Code::kUnavailable,
+                      "a part of the store does not answer, so the sum would be too small");
   }
-  const WallClock wall(clock_);
+  const base::SteadyTime now = clock_.Now();
+  CustomMetricsAnswer answer;
   metric::Quantity sum;
   bool saturated = false;
-  std::optional<base::SteadyTime> oldest;
   std::vector<std::string_view> silent;
   for (size_t i = 0; i < pods.size(); ++i) {
     const PodReading& reading = result.readings[i];
@@ -232,27 +248,29 @@ net::HttpResponse CustomMetrics::AnswerObject(const CustomMetricsQuery& query,
       continue;
     }
     sum = sum.SaturatingAdd(reading.value, &saturated);
-    oldest = std::min(oldest.value_or(reading.received), reading.received);
+    answer.pods.push_back({pods[i].key.name, reading.value, reading.received});
   }
-  if (!oldest) return Refuse(query, Code::kNotFound, NoTelemetry(query, KeysOf(pods)));
+  if (answer.pods.empty()) return base::Fail(Code::kNotFound, NoTelemetry(query, KeysOf(pods)));
   if (!silent.empty()) {
-    return Refuse(query, Code::kNotFound,
-                  fmt::format("the sum of {} over {} \"{}\" is not known: {} of {} pods have no "
-                              "fresh telemetry ({})",
-                              metric::MetricName(query.metric), query.resource, query.name,
-                              silent.size(), pods.size(), NameSome(silent)));
+    return base::Fail(
+        Code::kNotFound,
+        fmt::format("the sum of {} over {} \"{}\" is not known: {} of {} pods have no "
+                    "fresh telemetry ({})",
+                    metric::MetricName(query.metric), query.resource, query.name, silent.size(),
+                    pods.size(), NameSome(silent)));
   }
   for (const PodReading& reading : result.readings) {
-    if (reading.state != PodReading::State::kMissing) Observe(reading, wall.now());
+    if (reading.state != PodReading::State::kMissing) Observe(reading, now);
   }
   if (saturated) saturated_sums_.Increment();
   if (query.window) {
     const auto value =
         windows_.OfSum(metric::MetricName(query.metric), KeysOf(pods), *query.window);
-    if (!value) return StatusResponse(value.error(), DetailsOf(query));
+    if (!value) return std::unexpected(value.error());
     sum = metric::Quantity::FromSample(*value).value_or(sum);
   }
-  return ListResponse(query, {{DescribeObject(query), wall.At(*oldest), sum}});
+  answer.sum = sum;
+  return answer;
 }
 
 base::Result<store::ReadResult> CustomMetrics::WithWindows(const CustomMetricsQuery& query,

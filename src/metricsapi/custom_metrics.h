@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +38,18 @@ struct CustomMetricsQuery {
   std::optional<signal::WindowStatistic> window;
 };
 
+/// What a read found, before it is written down.
+struct CustomMetricsAnswer {
+  struct Pod {
+    std::string name;
+    metric::Quantity value;
+    base::SteadyTime received;  // of the sample, or of the heartbeat of a zero
+  };
+  std::vector<Pod> pods;                // those with telemetry, in order of name
+  std::optional<metric::Quantity> sum;  // over `pods`, when an object was asked for
+  bool partial = false;                 // a part of the store did not answer; its pods are left out
+};
+
 /// Reads a query from /apis/custom.metrics.k8s.io/<version>/... Errors: kInvalidArgument for a bad
 /// namespace, name or selector and for parameters that would narrow the answer and are not
 /// supported; kNotFound, naming the cause, for objects and metrics that are not served.
@@ -66,19 +80,23 @@ class CustomMetrics {
   /// Threads: any; `respond` runs on the caller's thread or one of the store's or the index's.
   void Read(CustomMetricsQuery query, net::HttpResponder respond);
 
+  using Answered = std::move_only_function<void(base::Result<CustomMetricsAnswer>)>;
+  /// The same as numbers. Threads: as Read.
+  void ReadValues(std::shared_ptr<const CustomMetricsQuery> query, Answered done);
+
   /// Values served as 0 until now for want of a sample, for the summary in the log.
   [[nodiscard]] double synthesized_zeros() const { return synthesized_zeros_.Value(); }
 
  private:
-  void ReadPods(CustomMetricsQuery query, std::vector<metric::PodKey> pods,
-                net::HttpResponder respond);
-  void ReadObject(CustomMetricsQuery query, net::HttpResponder respond);
-  [[nodiscard]] net::HttpResponse AnswerPods(const CustomMetricsQuery& query,
-                                             const std::vector<metric::PodKey>& pods,
-                                             const store::ReadResult& result) const;
-  [[nodiscard]] net::HttpResponse AnswerObject(const CustomMetricsQuery& query,
-                                               const std::vector<kube::WorkloadPod>& pods,
-                                               const store::ReadResult& result) const;
+  using Query = std::shared_ptr<const CustomMetricsQuery>;
+  void ReadPods(Query query, std::vector<metric::PodKey> pods, Answered done);
+  void ReadObject(Query query, Answered done);
+  [[nodiscard]] base::Result<CustomMetricsAnswer> AnswerPods(
+      const CustomMetricsQuery& query, const std::vector<metric::PodKey>& pods,
+      const store::ReadResult& result) const;
+  [[nodiscard]] base::Result<CustomMetricsAnswer> AnswerObject(
+      const CustomMetricsQuery& query, const std::vector<kube::WorkloadPod>& pods,
+      const store::ReadResult& result) const;
   /// Puts the window's values in place of the newest ones; pods without a sample are missing.
   [[nodiscard]] base::Result<store::ReadResult> WithWindows(const CustomMetricsQuery& query,
                                                             const std::vector<metric::PodKey>& pods,

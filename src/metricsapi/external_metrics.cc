@@ -55,6 +55,12 @@ void ExternalMetrics::Read(ExternalMetricsQuery query, net::HttpResponder respon
   });
 }
 
+void ExternalMetrics::ReadValues(ExternalMetricsQuery query, Answered done) const {
+  post_([this, query = std::move(query), done = std::move(done)]() mutable {
+    done(Evaluate(query));
+  });
+}
+
 ApiGroup ExternalMetrics::Group() const {
   ApiGroup group{std::string(kExternalMetricsGroup),
                  {"v1beta1"},
@@ -64,31 +70,39 @@ ApiGroup ExternalMetrics::Group() const {
   return group;
 }
 
-net::HttpResponse ExternalMetrics::Answer(const ExternalMetricsQuery& query) const {
-  const StatusDetails details{std::string(kExternalMetricsGroup), query.name, ""};
+base::Result<std::vector<signal::Reading>> ExternalMetrics::Evaluate(
+    const ExternalMetricsQuery& query) const {
   const std::shared_ptr<const signal::Catalogue> signals = signals_();
   const auto found = signals->Find(query.ns, query.name);
-  if (!found) return StatusResponse(found.error(), details);
-  const auto readings = reader_.Read(**found);
-  if (!readings) return StatusResponse(readings.error(), details);
+  if (!found) return std::unexpected(found.error());
+  auto readings = reader_.Read(**found);
+  if (!readings) return std::unexpected(std::move(readings.error()));
+  const size_t all = readings->size();
+  std::erase_if(*readings, [&query](const signal::Reading& reading) {
+    return !query.selector.Matches(reading.labels);
+  });
+  if (!readings->empty()) return readings;
+  return Fail(Code::kNotFound,
+              fmt::format("none of the {} values of signal {} has labels that match \"{}\"", all,
+                          query.name, query.selector.ToString()));
+}
+
+net::HttpResponse ExternalMetrics::Answer(const ExternalMetricsQuery& query) const {
+  const auto readings = Evaluate(query);
+  if (!readings) {
+    return StatusResponse(readings.error(), {std::string(kExternalMetricsGroup), query.name, ""});
+  }
   const std::string timestamp = FormatRfc3339(clock_.WallNow());
   net::HttpResponse response;
   response.body =
       R"({"kind":"ExternalMetricValueList","apiVersion":"external.metrics.k8s.io/v1beta1",)"
       R"("metadata":{},"items":[)";
-  size_t items = 0;
   for (const signal::Reading& reading : *readings) {
-    if (!query.selector.Matches(reading.labels)) continue;
-    if (items++ > 0) response.body += ',';
+    if (&reading != readings->data()) response.body += ',';
     AppendValue(query.name, reading, timestamp, response.body);
   }
   response.body += "]}\n";
-  if (items > 0) return response;
-  return StatusResponse(
-      {Code::kNotFound,
-       fmt::format("none of the {} values of signal {} has labels that match \"{}\"",
-                   readings->size(), query.name, query.selector.ToString())},
-      details);
+  return response;
 }
 
 }  // namespace activescale::metricsapi

@@ -47,10 +47,17 @@ class ExternalMetrics {
   /// Threads: any; `respond` runs where `post` runs work.
   void Read(ExternalMetricsQuery query, net::HttpResponder respond) const;
 
+  /// At least one reading, or why there is none.
+  using Answered = std::move_only_function<void(base::Result<std::vector<signal::Reading>>)>;
+  /// The same as numbers. Threads: as Read.
+  void ReadValues(ExternalMetricsQuery query, Answered done) const;
+
   /// For discovery: a resource a signal, and one that stands for none where there is none.
   [[nodiscard]] ApiGroup Group() const;
 
  private:
+  [[nodiscard]] base::Result<std::vector<signal::Reading>> Evaluate(
+      const ExternalMetricsQuery& query) const;
   [[nodiscard]] net::HttpResponse Answer(const ExternalMetricsQuery& query) const;
 
   const Signals signals_;

@@ -15,6 +15,7 @@ from tests.lib.process import free_ports, wait_until
 
 _KUSTOMIZE = paths.REPO / "deploy" / "kustomize" / "overlays"
 _CHART = paths.REPO / "deploy" / "helm" / "activescale"
+_COMPONENTS = ("signals", "external-metrics", "keda", "watch-hpas", "scale-ahead")
 # These kinds come with cert-manager, which is not installed here.
 _FOREIGN_GROUPS = ("cert-manager.io",)
 # The service answers on a port of loopback here; its certificate is made for its own name.
@@ -80,9 +81,9 @@ def external(bare):
 
 
 def test_kustomize_components_are_accepted(bare, external, tmp_path):
-    """Those for signals, external metrics and KEDA, all together on one overlay."""
+    """All that change what the process does, together on one overlay."""
     base = os.path.relpath(_KUSTOMIZE.parent, tmp_path.resolve())
-    components = [f"{base}/components/{name}" for name in ("signals", "external-metrics", "keda")]
+    components = [f"{base}/components/{name}" for name in _COMPONENTS]
     kustomization = {"resources": [f"{base}/overlays/single"], "components": components}
     (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
     _apply(bare, bare.plane.kubectl("kustomize", str(tmp_path)))
@@ -95,13 +96,15 @@ def test_kustomize_components_are_accepted(bare, external, tmp_path):
         ("--set=replicas=2", "--set=redis.address=redis:6379"),
         ("--set=certificates.mode=cert-manager",),
         ("--set=namespaces={shop,web}",),
+        ("--set=scaleAhead.mode=on,scaleAhead.targets={deployments}", "--set=namespaces={shop}"),
+        ("--set=scaleAhead.mode=observe", "--set=watchHPAs=true"),
         (
             "--set=signals[0].name=load,signals[0].expression=sum(x),signals[0].target=4",
             "--set=externalMetrics.enabled=true",
             "--set=keda.enabled=true,keda.tlsSecret=activescale-keda-tls",
         ),
     ],
-    ids=["defaults", "ha", "cert-manager", "namespaces", "signals"],
+    ids=["defaults", "ha", "cert-manager", "namespaces", "ahead", "ahead-observe", "signals"],
 )
 def test_helm_renders_what_is_accepted(bare, external, values):
     bare.plane.kubectl.apply([workloads.namespace(ns) for ns in (_NS, "shop", "web")])

@@ -23,6 +23,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if and (gt (int .Values.replicas) 1) (not .Values.redis.address) }}
 {{- fail "replicas > 1 needs a shared store: set redis.address, or keep one replica" }}
 {{- end }}
+{{- if not (has .Values.scaleAhead.mode (list "off" "observe" "on")) }}
+{{- fail "scaleAhead.mode is off, observe or on (off and on in quotes)" }}
+{{- end }}
 {{- if not (has .Values.certificates.mode (list "self" "cert-manager" "existing")) }}
 {{- fail "certificates.mode is self, cert-manager or existing" }}
 {{- end }}
@@ -48,5 +51,24 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
   - apiGroups: [apps]
     resources: [deployments]
     verbs: [list, watch]
+  {{- end }}
+  {{- if ne .Values.scaleAhead.mode "off" }}
+  - apiGroups: [autoscaling]
+    resources: [horizontalpodautoscalers]
+    verbs: [list, watch]
+  - apiGroups: [apps]
+    resources: [deployments, statefulsets]
+    verbs: [list, watch]
+  - apiGroups: [events.k8s.io]
+    resources: [events]
+    verbs: [create]
+  {{- end }}
+  {{- if eq .Values.scaleAhead.mode "on" }}
+  - apiGroups: [apps]
+    resources:
+      {{- range .Values.scaleAhead.targets }}
+      - {{ . }}/scale
+      {{- end }}
+    verbs: [get, patch]
   {{- end }}
 {{- end }}

@@ -1,8 +1,9 @@
-#include "insight/hpa_object.h"
+#include "kube/hpa_object.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -10,15 +11,10 @@
 #include "kube/json.h"
 #include "metric/quantity.h"
 
-namespace activescale::insight {
+namespace activescale::kube {
 namespace {
 
 namespace json = boost::json;
-using kube::FindArray;
-using kube::FindObject;
-using kube::FindString;
-using kube::FindValue;
-
 std::unexpected<base::Error> Fail(std::string_view field, std::string_view why) {
   return base::Fail(base::Code::kInvalidArgument,
                     fmt::format("the HorizontalPodAutoscaler's {} {}", field, why));
@@ -131,6 +127,19 @@ base::Result<void> ReadMetric(const json::object& object, size_t index, HpaObjec
   return Fail(at + ".type", fmt::format("\"{}\" is not known here", type));
 }
 
+std::map<std::string, std::string, std::less<>> ReadAnnotations(const json::object& object) {
+  std::map<std::string, std::string, std::less<>> out;
+  const json::object* annotations = FindObject(object, {"metadata", "annotations"});
+  if (annotations == nullptr) return out;
+  for (const auto& [key, value] : *annotations) {
+    const std::string_view name = key;
+    const bool read =
+        name.starts_with("activescale.io/") || name.starts_with("autoscaling.keda.sh/");
+    if (read && value.is_string()) out.emplace(name, std::string_view(value.get_string()));
+  }
+  return out;
+}
+
 std::vector<Condition> ReadConditions(const json::object& object) {
   std::vector<Condition> conditions;
   const json::array* list = FindArray(object, {"status", "conditions"});
@@ -179,6 +188,11 @@ std::string SelectorText(const json::object& selector) {
   return fmt::format("{}", fmt::join(terms, ","));
 }
 
+const Condition* HpaObject::FindCondition(std::string_view type) const {
+  const auto found = std::ranges::find(conditions, type, &Condition::type);
+  return found == conditions.end() ? nullptr : &*found;
+}
+
 std::string MetricTitle(const hpa::MetricSpec& spec, const MetricSource& source) {
   constexpr std::string_view kNames[] = {"Pods", "Object", "External", "Resource"};
   std::string title = fmt::format("{} {}", kNames[static_cast<size_t>(spec.type)], spec.name);
@@ -193,6 +207,9 @@ std::string MetricTitle(const hpa::MetricSpec& spec, const MetricSource& source)
 base::Result<HpaObject> ReadHpa(const json::object& object) {
   HpaObject out{.ns = std::string(FindString(object, {"metadata", "namespace"})),
                 .name = std::string(FindString(object, {"metadata", "name"})),
+                .uid = std::string(FindString(object, {"metadata", "uid"})),
+                .deleting = !FindString(object, {"metadata", "deletionTimestamp"}).empty(),
+                .annotations = ReadAnnotations(object),
                 .target = {},
                 .spec = {},
                 .sources = {},
@@ -220,4 +237,4 @@ base::Result<HpaObject> ReadHpa(const json::object& object) {
   return out;
 }
 
-}  // namespace activescale::insight
+}  // namespace activescale::kube

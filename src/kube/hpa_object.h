@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,7 +11,7 @@
 #include "base/error.h"
 #include "hpa/types.h"
 
-namespace activescale::insight {
+namespace activescale::kube {
 
 /// An object that an HPA names.
 struct ObjectRef {
@@ -39,11 +41,18 @@ struct Condition {
 struct HpaObject {
   std::string ns;
   std::string name;
+  std::string uid;
+  bool deleting = false;  // it has a deletionTimestamp
+  /// Those of activescale.io and autoscaling.keda.sh alone.
+  std::map<std::string, std::string, std::less<>> annotations;
   ObjectRef target;
   hpa::HpaSpec spec;
   std::vector<MetricSource> sources;  // one for each of spec.metrics
   std::vector<Condition> conditions;
   int32_t desired_replicas = 0;  // of the last sync
+
+  /// The condition of that type; null if the controller has not set it.
+  [[nodiscard]] const Condition* FindCondition(std::string_view type) const;
 };
 
 /// Reads the object as kube-apiserver gives it: checked and with its defaults filled in. A metric
@@ -58,4 +67,4 @@ struct HpaObject {
 /// app".
 [[nodiscard]] std::string MetricTitle(const hpa::MetricSpec& spec, const MetricSource& source);
 
-}  // namespace activescale::insight
+}  // namespace activescale::kube

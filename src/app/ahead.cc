@@ -1,0 +1,236 @@
+#include "app/ahead.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "base/log.h"
+#include "kube/api_client.h"
+#include "kube/pod_store.h"
+#include "metricsapi/request_target.h"
+#include "scaleahead/rendezvous.h"
+
+namespace activescale::app {
+namespace {
+
+using scaleahead::MetricReader;
+using scaleahead::MetricReading;
+
+/// Who acts is looked up this often; a replica that died is noticed by its EndpointSlice.
+constexpr std::chrono::milliseconds kReplicasAge{100};
+
+hpa::PodPhase PhaseOf(kube::PodPhase phase) {
+  switch (phase) {
+    case kube::PodPhase::kPending:
+      return hpa::PodPhase::kPending;
+    case kube::PodPhase::kRunning:
+      return hpa::PodPhase::kRunning;
+    case kube::PodPhase::kSucceeded:
+      return hpa::PodPhase::kSucceeded;
+    case kube::PodPhase::kFailed:
+      return hpa::PodPhase::kFailed;
+    case kube::PodPhase::kUnknown:
+      break;
+  }
+  return hpa::PodPhase::kUnknown;
+}
+
+std::string Lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+/// What the controller makes of our answer.
+MetricReading FromCustom(base::Result<metricsapi::CustomMetricsAnswer> found) {
+  MetricReading out;
+  if (!found) {
+    out.answer.error = std::move(found.error().message);
+    return out;
+  }
+  out.facts.partial = found->partial;
+  for (metricsapi::CustomMetricsAnswer::Pod& pod : found->pods) {
+    if (!found->sum) out.answer.by_pod[pod.name] = {.value_milli = pod.value.milli()};
+    out.facts.times.push_back(
+        {.pod = std::move(pod.name), .received = pod.received, .busy = pod.value.milli() > 0});
+  }
+  if (found->sum) out.answer.values.push_back(found->sum->milli());
+  if (found->pods.empty()) out.answer.error = "no metrics returned from custom metrics API";
+  return out;
+}
+
+MetricReading FromExternal(const base::Result<std::vector<signal::Reading>>& found) {
+  MetricReading out;
+  if (!found) {
+    out.answer.error = found.error().message;
+    return out;
+  }
+  for (const signal::Reading& reading : *found) {
+    out.answer.values.push_back(
+        metric::Quantity::FromSample(reading.value).value_or(metric::Quantity()).milli());
+  }
+  return out;
+}
+
+scaleahead::Mode ModeOf(ScaleAhead setting) {
+  if (setting == ScaleAhead::kOff) return scaleahead::Mode::kOff;
+  return setting == ScaleAhead::kOn ? scaleahead::Mode::kOn : scaleahead::Mode::kObserve;
+}
+
+}  // namespace
+
+std::string CustomMetricPath(const kube::HpaObject& hpa, size_t metric, const std::string& pods) {
+  const hpa::MetricSpec& spec = hpa.spec.metrics[metric];
+  const kube::MetricSource& source = hpa.sources[metric];
+  const std::string root = fmt::format("/apis/custom.metrics.k8s.io/v1beta2/namespaces/{}", hpa.ns);
+  const std::string series =
+      source.selector.empty() ? "" : "metricLabelSelector=" + kube::QueryEscape(source.selector);
+  if (spec.type == hpa::MetricType::kPods) {
+    return fmt::format("{}/pods/%2A/{}?labelSelector={}{}{}", root, kube::QueryEscape(spec.name),
+                       kube::QueryEscape(pods), series.empty() ? "" : "&", series);
+  }
+  if (spec.type != hpa::MetricType::kObject) return {};
+  const std::string_view version = source.object.api_version;
+  const size_t slash = version.find('/');
+  const std::string_view group =
+      slash == std::string_view::npos ? std::string_view() : version.substr(0, slash);
+  return fmt::format("{}/{}/{}/{}?{}", root, kube::ResourceOf(group, source.object.kind),
+                     kube::QueryEscape(source.object.name), kube::QueryEscape(spec.name), series);
+}
+
+std::unique_ptr<Ahead> Ahead::Make(const Config& config, Cluster* cluster,
+                                   store::SampleStore& store, Parts parts, const base::Clock& clock,
+                                   telemetry::Registry& registry) {
+  // The settings without a cluster are refused.
+  if (config.scale_ahead == ScaleAhead::kOff || cluster == nullptr) return nullptr;
+  return std::unique_ptr<Ahead>(new Ahead(config, *cluster, store, parts, clock, registry));
+}
+
+Ahead::Ahead(const Config& config, Cluster& cluster, store::SampleStore& store, Parts parts,
+             const base::Clock& clock, telemetry::Registry& registry)
+    : config_(config),
+      clock_(clock),
+      cluster_(cluster),
+      parts_(parts),
+      tap_(store),
+      hands_({.instance = config.pod_name}, cluster.api(), clock, registry),
+      runner_({.mode = ModeOf(config.scale_ahead), .polls = !config.redis.address.empty()},
+              MakeSeams(), hands_, clock, registry),
+      watch_(cluster.WatchContext(), config.namespaces, MakeListener()) {}
+
+scaleahead::Seams Ahead::MakeSeams() {
+  return {.reader_of = [this](const kube::HpaObject& hpa, size_t metric,
+                              const std::string& pods) { return ReaderOf(hpa, metric, pods); },
+          .pods_of = [this](std::string_view ns,
+                            const metric::Selector& selector) { return PodsOf(ns, selector); },
+          .workload_of = [this](metric::PodKeyView pod) { return cluster_.pods().WorkloadOf(pod); },
+          .acts_for = [this](std::string_view key) { return ActsFor(key); },
+          .watches_fresh = [this](std::string_view ns) { return watch_.Check(ns).has_value(); },
+          .post = [this](auto work) { loop_.Post(std::move(work)); }};
+}
+
+scaleahead::ObjectWatch::Listener Ahead::MakeListener() {
+  return {
+      .on_hpa =
+          [this](kube::HpaObject hpa) {
+            loop_.Post([this, hpa = std::move(hpa)]() mutable { runner_.OnHpa(std::move(hpa)); });
+          },
+      .on_hpa_gone =
+          [this](std::string ns, std::string name) {
+            loop_.Post([this, ns = std::move(ns), name = std::move(name)] {
+              runner_.OnHpaGone(ns, name);
+            });
+          },
+      .on_target =
+          [this](scaleahead::Target target) {
+            loop_.Post([this, target = std::move(target)]() mutable {
+              runner_.OnTarget(std::move(target));
+            });
+          },
+      .on_target_gone =
+          [this](std::string ns, std::string resource, std::string name) {
+            loop_.Post([this, ns = std::move(ns), resource = std::move(resource),
+                        name = std::move(name)] { runner_.OnTargetGone(ns, resource, name); });
+          }};
+}
+
+MetricReader Ahead::ReaderOf(const kube::HpaObject& hpa, size_t metric,
+                             const std::string& pods) const {
+  const hpa::MetricSpec& spec = hpa.spec.metrics[metric];
+  if (spec.type == hpa::MetricType::kExternal) {
+    auto selector = metric::Selector::Parse(hpa.sources[metric].selector);
+    if (parts_.external == nullptr || !selector) return {};
+    return [external = parts_.external,
+            query = metricsapi::ExternalMetricsQuery{hpa.ns, Lower(spec.name),
+                                                     *std::move(selector)}](auto done) {
+      external->ReadValues(query, [done = std::move(done)](const auto& found) mutable {
+        done(FromExternal(found));
+      });
+    };
+  }
+  const std::string path = CustomMetricPath(hpa, metric, pods);
+  if (path.empty()) return {};
+  const auto target = metricsapi::ParseTarget(path);
+  if (!target) return {};
+  auto query = metricsapi::ParseCustomMetricsQuery(*target);
+  if (!query) return {};
+  return [custom = &parts_.custom, query = std::make_shared<const metricsapi::CustomMetricsQuery>(
+                                       *std::move(query))](auto done) {
+    custom->ReadValues(query, [done = std::move(done)](auto found) mutable {
+      done(FromCustom(std::move(found)));
+    });
+  };
+}
+
+base::Result<std::vector<scaleahead::TargetPod>> Ahead::PodsOf(
+    std::string_view ns, const metric::Selector& selector) const {
+  const auto found = cluster_.pods().Describe(ns, selector);
+  if (!found) return std::unexpected(found.error());
+  std::vector<scaleahead::TargetPod> pods;
+  pods.reserve(found->size());
+  for (const kube::PodInfo& pod : *found) {
+    pods.push_back({.pod = {.name = pod.name,
+                            .phase = PhaseOf(pod.phase),
+                            .deleting = pod.terminating,
+                            .ready = pod.ready},
+                    .ready_since = pod.ready ? std::optional(pod.ready_since) : std::nullopt});
+  }
+  return pods;
+}
+
+/// One replica acts for an HPA, and none while it is not known which ones are ready. Replicas that
+/// share no store know different pods: then nobody acts who sees another one.
+bool Ahead::ActsFor(std::string_view key) {
+  const base::SteadyTime now = clock_.Now();
+  if (replicas_at_ == base::SteadyTime::min() || now - replicas_at_ > kReplicasAge) {
+    replicas_at_ = now;
+    replicas_ = cluster_.ReadyReplicas().value_or(std::vector<std::string>());
+    alone_ = config_.pod_namespace.empty();
+  }
+  if (alone_) return true;
+  const bool shared = !config_.redis.address.empty();
+  if (!shared && replicas_.size() > 1) return false;
+  return scaleahead::Winner(replicas_, key) == config_.pod_name;
+}
+
+void Ahead::Start() {
+  LOG_INFO("steps ahead of the HPA controller: {}, for HPAs with the annotation {}",
+           config_.scale_ahead == ScaleAhead::kOn ? "on" : "observed only",
+           scaleahead::kAnnotation);
+  ticks_ = loop_.Every(scaleahead::Runner::kTick, [this] {
+    tap_.SetWanted(runner_.wants_pushes());
+    runner_.OnPushed(tap_.Take());
+    runner_.Tick();
+  });
+  watch_.Start();
+  thread_ = std::make_unique<Thread>("ahead", [this] { loop_.Run(); });
+}
+
+void Ahead::Stop() {
+  ticks_ = {};
+  loop_.Stop();
+  thread_.reset();
+}
+
+}  // namespace activescale::app

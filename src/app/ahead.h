@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/cluster.h"
+#include "app/config.h"
+#include "app/thread.h"
+#include "base/clock.h"
+#include "metricsapi/custom_metrics.h"
+#include "metricsapi/external_metrics.h"
+#include "net/io_loop.h"
+#include "scaleahead/kube_hands.h"
+#include "scaleahead/object_watch.h"
+#include "scaleahead/push_tap.h"
+#include "scaleahead/runner.h"
+#include "store/sample_store.h"
+#include "telemetry/registry.h"
+
+namespace activescale::app {
+
+/// Steps ahead of the HPA controller, wired: the thread "ahead", the watches, and the questions
+/// that kube-apiserver would ask us, asked without it.
+class Ahead {
+ public:
+  /// What is asked for values; all of it must outlive this. `external` is null if we do not serve
+  /// external metrics.
+  struct Parts {
+    metricsapi::CustomMetrics& custom;
+    const metricsapi::ExternalMetrics* external;
+  };
+
+  /// Null if the configuration says off. All of them must outlive it; its calls end when `cluster`
+  /// stops, and it is to be destroyed after that.
+  [[nodiscard]] static std::unique_ptr<Ahead> Make(const Config& config, Cluster* cluster,
+                                                   store::SampleStore& store, Parts parts,
+                                                   const base::Clock& clock,
+                                                   telemetry::Registry& registry);
+
+  /// The store as ingest is to write it, so that pushes are seen.
+  [[nodiscard]] store::SampleStore& ingest_store() { return tap_; }
+
+  /// Call before the cluster starts.
+  void Start();
+  /// Ends the thread.
+  void Stop();
+
+ private:
+  Ahead(const Config& config, Cluster& cluster, store::SampleStore& store, Parts parts,
+        const base::Clock& clock, telemetry::Registry& registry);
+
+  [[nodiscard]] scaleahead::Seams MakeSeams();
+  [[nodiscard]] scaleahead::ObjectWatch::Listener MakeListener();
+  [[nodiscard]] scaleahead::MetricReader ReaderOf(const kube::HpaObject& hpa, size_t metric,
+                                                  const std::string& pods) const;
+  [[nodiscard]] base::Result<std::vector<scaleahead::TargetPod>> PodsOf(
+      std::string_view ns, const metric::Selector& selector) const;
+  [[nodiscard]] bool ActsFor(std::string_view key);
+
+  const Config config_;
+  const base::Clock& clock_;
+  Cluster& cluster_;
+  const Parts parts_;
+  net::IoLoop loop_;
+  scaleahead::PushTap tap_;
+  scaleahead::KubeHands hands_;
+  scaleahead::Runner runner_;
+  scaleahead::ObjectWatch watch_;
+  // Who acts, as of the last look at the EndpointSlices; of the thread.
+  std::vector<std::string> replicas_;
+  bool alone_ = false;  // nobody told us which Service is ours
+  base::SteadyTime replicas_at_ = base::SteadyTime::min();
+  net::IoLoop::Ticker ticks_;
+  std::unique_ptr<Thread> thread_;
+};
+
+/// The path at which kube-apiserver asks us for a Pods or Object metric of an HPA; empty for
+/// others. `pods`: the selector of its target's pods.
+[[nodiscard]] std::string CustomMetricPath(const kube::HpaObject& hpa, size_t metric,
+                                           const std::string& pods);
+
+}  // namespace activescale::app
