@@ -25,11 +25,11 @@ MODULES: dict[str, set[str]] = {
     "ingest": {"base", "metric", "telemetry", "net", "store", "series", "kube"},
     "source": {"base", "metric", "telemetry", "net", "series"},
     "signal": {"base", "metric", "telemetry", "kube", "store", "series", "promql"},
-    "sim": {"base", "metric", "hpa", "promql", "net"},
+    "scaleahead": {"base", "metric", "telemetry", "kube", "hpa", "store"},
+    "sim": {"base", "metric", "hpa", "promql", "net", "scaleahead"},
     "metricsapi": {"base", "metric", "telemetry", "net", "store", "kube", "signal"},
     "keda": {"base", "metric", "telemetry", "promql", "signal"},
     "queryapi": {"base", "metric", "telemetry", "net", "series", "promql", "signal"},
-    "scaleahead": {"base", "metric", "telemetry", "kube", "hpa", "store"},
     "insight": {"base", "metric", "telemetry", "net", "kube", "hpa", "store", "signal"},
 }
 # The one module that wires all others, and may include each of them.

@@ -99,21 +99,24 @@ std::string CustomMetricPath(const kube::HpaObject& hpa, size_t metric, const st
                      kube::QueryEscape(source.object.name), kube::QueryEscape(spec.name), series);
 }
 
-std::unique_ptr<Ahead> Ahead::Make(const Config& config, Cluster* cluster,
-                                   store::SampleStore& store, Parts parts, const base::Clock& clock,
-                                   telemetry::Registry& registry) {
+std::unique_ptr<Ahead> Ahead::Make(const Config& config, Cluster* cluster, Parts parts,
+                                   const base::Clock& clock, telemetry::Registry& registry) {
   // The settings without a cluster are refused.
   if (config.scale_ahead == ScaleAhead::kOff || cluster == nullptr) return nullptr;
-  return std::unique_ptr<Ahead>(new Ahead(config, *cluster, store, parts, clock, registry));
+  return std::unique_ptr<Ahead>(new Ahead(config, *cluster, parts, clock, registry));
 }
 
-Ahead::Ahead(const Config& config, Cluster& cluster, store::SampleStore& store, Parts parts,
-             const base::Clock& clock, telemetry::Registry& registry)
+Ahead::Ahead(const Config& config, Cluster& cluster, const Parts& parts, const base::Clock& clock,
+             telemetry::Registry& registry)
     : config_(config),
       clock_(clock),
       cluster_(cluster),
-      parts_(parts),
-      tap_(store),
+      external_(parts.external),
+      custom_(cluster.pods(), parts.store, parts.windows, clock, not_served_),
+      tap_(parts.ingest),
+      standing_(
+          parts.store, [this](metric::PodKeyView pod) { return cluster_.pods().WorkloadOf(pod); },
+          config.ttl, clock, registry),
       hands_({.instance = config.pod_name}, cluster.api(), clock, registry),
       runner_({.mode = ModeOf(config.scale_ahead), .polls = !config.redis.address.empty()},
               MakeSeams(), hands_, clock, registry),
@@ -127,6 +130,13 @@ scaleahead::Seams Ahead::MakeSeams() {
           .workload_of = [this](metric::PodKeyView pod) { return cluster_.pods().WorkloadOf(pod); },
           .acts_for = [this](std::string_view key) { return ActsFor(key); },
           .watches_fresh = [this](std::string_view ns) { return watch_.Check(ns).has_value(); },
+          .raised = [this](const kube::HpaObject& hpa,
+                           const metric::Selector& selector) { OnRaised(hpa, selector); },
+          .halted =
+              [this](const kube::HpaObject* hpa) {
+                if (hpa == nullptr) return standing_.ReleaseAll();
+                standing_.Release(hpa->ns, hpa->target.name);
+              },
           .post = [this](auto work) { loop_.Post(std::move(work)); }};
 }
 
@@ -155,15 +165,13 @@ scaleahead::ObjectWatch::Listener Ahead::MakeListener() {
           }};
 }
 
-MetricReader Ahead::ReaderOf(const kube::HpaObject& hpa, size_t metric,
-                             const std::string& pods) const {
+MetricReader Ahead::ReaderOf(const kube::HpaObject& hpa, size_t metric, const std::string& pods) {
   const hpa::MetricSpec& spec = hpa.spec.metrics[metric];
   if (spec.type == hpa::MetricType::kExternal) {
     auto selector = metric::Selector::Parse(hpa.sources[metric].selector);
-    if (parts_.external == nullptr || !selector) return {};
-    return [external = parts_.external,
-            query = metricsapi::ExternalMetricsQuery{hpa.ns, Lower(spec.name),
-                                                     *std::move(selector)}](auto done) {
+    if (external_ == nullptr || !selector) return {};
+    return [external = external_, query = metricsapi::ExternalMetricsQuery{
+                                      hpa.ns, Lower(spec.name), *std::move(selector)}](auto done) {
       external->ReadValues(query, [done = std::move(done)](const auto& found) mutable {
         done(FromExternal(found));
       });
@@ -175,8 +183,8 @@ MetricReader Ahead::ReaderOf(const kube::HpaObject& hpa, size_t metric,
   if (!target) return {};
   auto query = metricsapi::ParseCustomMetricsQuery(*target);
   if (!query) return {};
-  return [custom = &parts_.custom, query = std::make_shared<const metricsapi::CustomMetricsQuery>(
-                                       *std::move(query))](auto done) {
+  return [custom = &custom_, query = std::make_shared<const metricsapi::CustomMetricsQuery>(
+                                 *std::move(query))](auto done) {
     custom->ReadValues(query, [done = std::move(done)](auto found) mutable {
       done(FromCustom(std::move(found)));
     });
@@ -197,6 +205,11 @@ base::Result<std::vector<scaleahead::TargetPod>> Ahead::PodsOf(
                     .ready_since = pod.ready ? std::optional(pod.ready_since) : std::nullopt});
   }
   return pods;
+}
+
+void Ahead::OnRaised(const kube::HpaObject& hpa, const metric::Selector& selector) {
+  auto pods = cluster_.pods().Select(hpa.ns, selector);
+  if (pods) standing_.Stand(hpa.ns, hpa.target.name, *std::move(pods));
 }
 
 /// One replica acts for an HPA, and none while it is not known which ones are ready. Replicas that

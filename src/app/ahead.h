@@ -17,6 +17,8 @@
 #include "scaleahead/object_watch.h"
 #include "scaleahead/push_tap.h"
 #include "scaleahead/runner.h"
+#include "scaleahead/standing_store.h"
+#include "signal/window_reader.h"
 #include "store/sample_store.h"
 #include "telemetry/registry.h"
 
@@ -26,22 +28,24 @@ namespace activescale::app {
 /// that kube-apiserver would ask us, asked without it.
 class Ahead {
  public:
-  /// What is asked for values; all of it must outlive this. `external` is null if we do not serve
-  /// external metrics.
+  /// What values come from and go to; all of it must outlive this.
   struct Parts {
-    metricsapi::CustomMetrics& custom;
-    const metricsapi::ExternalMetrics* external;
+    store::SampleStore& ingest;  // where pushes are to be written
+    store::SampleStore& store;   // where values are read
+    const signal::WindowReader& windows;
+    const metricsapi::ExternalMetrics* external;  // null: we do not serve external metrics
   };
 
   /// Null if the configuration says off. All of them must outlive it; its calls end when `cluster`
   /// stops, and it is to be destroyed after that.
   [[nodiscard]] static std::unique_ptr<Ahead> Make(const Config& config, Cluster* cluster,
-                                                   store::SampleStore& store, Parts parts,
-                                                   const base::Clock& clock,
+                                                   Parts parts, const base::Clock& clock,
                                                    telemetry::Registry& registry);
 
   /// The store as ingest is to write it, so that pushes are seen.
   [[nodiscard]] store::SampleStore& ingest_store() { return tap_; }
+  /// The store as the Custom Metrics API is to read it: it stands still where pods join.
+  [[nodiscard]] store::SampleStore& served_store() { return standing_; }
 
   /// Call before the cluster starts.
   void Start();
@@ -49,23 +53,27 @@ class Ahead {
   void Stop();
 
  private:
-  Ahead(const Config& config, Cluster& cluster, store::SampleStore& store, Parts parts,
-        const base::Clock& clock, telemetry::Registry& registry);
+  Ahead(const Config& config, Cluster& cluster, const Parts& parts, const base::Clock& clock,
+        telemetry::Registry& registry);
 
   [[nodiscard]] scaleahead::Seams MakeSeams();
   [[nodiscard]] scaleahead::ObjectWatch::Listener MakeListener();
   [[nodiscard]] scaleahead::MetricReader ReaderOf(const kube::HpaObject& hpa, size_t metric,
-                                                  const std::string& pods) const;
+                                                  const std::string& pods);
   [[nodiscard]] base::Result<std::vector<scaleahead::TargetPod>> PodsOf(
       std::string_view ns, const metric::Selector& selector) const;
+  void OnRaised(const kube::HpaObject& hpa, const metric::Selector& selector);
   [[nodiscard]] bool ActsFor(std::string_view key);
 
   const Config config_;
   const base::Clock& clock_;
   Cluster& cluster_;
-  const Parts parts_;
+  const metricsapi::ExternalMetrics* external_;
+  telemetry::Registry not_served_;  // what is counted of values that are not served
+  metricsapi::CustomMetrics custom_;
   net::IoLoop loop_;
   scaleahead::PushTap tap_;
+  scaleahead::StandingStore standing_;
   scaleahead::KubeHands hands_;
   scaleahead::Runner runner_;
   scaleahead::ObjectWatch watch_;

@@ -45,6 +45,7 @@ struct SimulateFlags {
 const std::vector<std::pair<std::string, sim::PathKind>>& Paths() {
   static const std::vector<std::pair<std::string, sim::PathKind>> paths = {
       {"push", sim::PathKind::kPush},
+      {"push+ahead", sim::PathKind::kPushAhead},
       {"prometheus+keda", sim::PathKind::kPrometheusKeda},
       {"metrics-server", sim::PathKind::kCpu},
       {"kpa", sim::PathKind::kKpa}};

@@ -76,7 +76,7 @@ Hold Propose(const View& view, Memory& memory, SteadyTime now, AheadDecision* ou
   if (!ours) return Hold::kNoMetricOfOurs;
   memory.OnTimes(times);
   hpa::Autoscaler controller;
-  const hpa::Decision decision = controller.Reconcile(view.hpa.spec, view.seen, WallOf(now));
+  const hpa::Decision decision = controller.Reconcile(view.spec, view.seen, WallOf(now));
   if (decision.failed || decision.winner < 0) return Hold::kNoDecision;
   out->metric = static_cast<size_t>(decision.winner);
   out->value_milli = decision.proposals[out->metric].usage_milli;
@@ -88,7 +88,7 @@ Hold Propose(const View& view, Memory& memory, SteadyTime now, AheadDecision* ou
 Hold CheckMemory(const View& view, const Memory& memory, SteadyTime now) {
   if (memory.broken_until() > now) return Hold::kBroken;
   if (memory.back_off_until() > now) return Hold::kBackOff;
-  if (memory.since() + Memory::LookBack(view.hpa.spec) > now) return Hold::kWarmingUp;
+  if (memory.since() + Memory::LookBack(view.spec) > now) return Hold::kWarmingUp;
   if (memory.last_down() > now - kAfterDown) return Hold::kRecentDown;
   if (memory.last_change() > now - kStepInterval) return Hold::kRecentChange;
   return Hold::kNone;
@@ -134,7 +134,7 @@ AheadDecision Decide(const View& view, Memory& memory, SteadyTime now) {
   };
   if (const Hold why = Propose(view, memory, now, &out); why != Hold::kNone) return hold(why);
   const int32_t proposed = out.to;
-  const int32_t stabilized = memory.Stabilize(proposed, UpWindow(view.hpa.spec), now);
+  const int32_t stabilized = memory.Stabilize(proposed, UpWindow(view.spec), now);
   if (proposed <= current) {
     memory.rising_since.reset();
     return hold(Hold::kNotAbove);
@@ -147,8 +147,7 @@ AheadDecision Decide(const View& view, Memory& memory, SteadyTime now) {
     return hold(why, why == Hold::kRecentChange ? memory.last_change() + kStepInterval : later);
   }
   if (stabilized <= current) return hold(Hold::kStabilized, later);
-  const int32_t most =
-      std::min(view.hpa.spec.max_replicas, memory.UpLimit(view.hpa.spec, current, now));
+  const int32_t most = std::min(view.spec.max_replicas, memory.UpLimit(view.spec, current, now));
   if (most <= current) return hold(Hold::kUpLimit, later);
   if (MayCountTwice(view, facts, memory)) return hold(Hold::kJoining, later);
   const auto expected = LastExpected(facts.times, memory, *memory.rising_since);

@@ -43,7 +43,7 @@ struct MetricFacts {
 
 /// What is seen of one HPA at one moment. It refers to what the caller keeps.
 struct View {
-  const kube::HpaObject& hpa;
+  const hpa::HpaSpec& spec;
   const hpa::Observation& seen;
   const std::vector<MetricFacts>& facts;  // one for each of the HPA's metrics
   /// A pod became ready so lately that the others may not have pushed since.

@@ -28,8 +28,9 @@ constexpr int kWarm = 60'000;
 class DecisionTest : public testing::Test {
  protected:
   AheadDecision DecideOn(const Scene& scene, int ms) {
-    return Decide({.hpa = hpa_, .seen = scene.seen, .facts = scene.facts, .settling = settling_},
-                  memory_, At(ms));
+    return Decide(
+        {.spec = hpa_.spec, .seen = scene.seen, .facts = scene.facts, .settling = settling_},
+        memory_, At(ms));
   }
   /// Two pods, both with `milli` each, that pushed just now.
   AheadDecision DecideEach(int64_t milli, int ms = kWarm, int32_t replicas = 2) {

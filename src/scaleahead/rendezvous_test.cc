@@ -30,7 +30,8 @@ TEST(RendezvousTest, KeysAreSharedOut) {
 TEST(RendezvousTest, OnlyKeysOfTheOneThatWentMove) {
   for (int i = 0; i < 300; ++i) {
     const std::string before(Winner({"a", "b", "c"}, KeyOf(i)));
-    if (before != "b") EXPECT_EQ(Winner({"a", "c"}, KeyOf(i)), before);
+    if (before == "b") continue;
+    EXPECT_EQ(Winner({"a", "c"}, KeyOf(i)), before);
   }
 }
 

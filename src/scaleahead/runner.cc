@@ -179,6 +179,10 @@ void Runner::OnTarget(Target target) {
     if (other_pods) Rebuild(entry);
     if (!is_new && before != known.target.spec_replicas) {
       OnChange(entry, before, known.target.spec_replicas, now);
+      const bool raised = before < known.target.spec_replicas && entry.gate.mode == Mode::kOn;
+      if (raised && now >= paused_until_ && entry.memory.broken_until() <= now) {
+        seams_.raised(entry.hpa, known.selector);
+      }
     }
   }
 }
@@ -196,6 +200,7 @@ void Runner::OnChange(Entry& entry, int32_t from, int32_t to, SteadyTime now) {
   if (entry.memory.undone() == undone) return;
   metrics_.undone.Increment();
   const bool broken = entry.memory.broken_until() > now;
+  if (broken) seams_.halted(&entry.hpa);
   const std::string text =
       fmt::format("the step ahead was undone, {} -> {} replicas{}", from, to,
                   broken ? "; it was the second one, so the next comes in five minutes at the "
@@ -373,9 +378,11 @@ void Runner::Finish(const std::shared_ptr<Round>& round) {
     for (PodTime& time : facts.times) time.fresh = round->fresh.contains(time.pod);
   }
   entry->fault = Hold::kNone;
-  const AheadDecision decision = Decide(
-      {.hpa = entry->hpa, .seen = round->seen, .facts = round->facts, .settling = round->settling},
-      entry->memory, now);
+  const AheadDecision decision = Decide({.spec = entry->hpa.spec,
+                                         .seen = round->seen,
+                                         .facts = round->facts,
+                                         .settling = round->settling},
+                                        entry->memory, now);
   entry->look_again = decision.look_again;
   if (decision.hold != Hold::kNone) return Hesitate(*entry, decision.hold);
   metrics_.looks[static_cast<size_t>(Hold::kNone)]->Increment();
@@ -460,6 +467,7 @@ void Runner::Pause(const StepResult& result, SteadyTime now) {
       std::max(pause_, std::min(result.retry_after.value_or(seconds(0)), kMaxPause));
   paused_until_ = now + pause;
   metrics_.paused.Set(1);
+  seams_.halted(nullptr);
   LOG_WARNING("no steps ahead for {} s: {}", pause.count(), result.message);
 }
 

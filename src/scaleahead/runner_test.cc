@@ -82,6 +82,9 @@ class RunnerTest : public testing::Test {
         },
         .acts_for = [this](std::string_view) { return acts_; },
         .watches_fresh = [this](std::string_view) { return fresh_; },
+        .raised = [this](const kube::HpaObject& hpa,
+                         const metric::Selector&) { raised_.push_back(hpa.name); },
+        .halted = [this](const kube::HpaObject* hpa) { halted_.push_back(hpa ? hpa->name : "*"); },
         .post = [this](auto work) { posted_.push_back(std::move(work)); }};
   }
 
@@ -141,6 +144,8 @@ class RunnerTest : public testing::Test {
   bool partial_ = false;
   bool pods_known_ = true;
   int reads_ = 0;
+  std::vector<std::string> raised_;
+  std::vector<std::string> halted_;
   std::deque<std::move_only_function<void()>> posted_;
   std::unique_ptr<Runner> runner_;
 };
@@ -372,6 +377,27 @@ TEST_F(RunnerTest, TwoUndoneStepsAreToldAndEndTheFastPathForFiveMinutes) {
   clock_.Advance(std::chrono::minutes(5));
   Push(40'000);
   EXPECT_EQ(hands_.steps.size(), 3U);
+}
+
+TEST_F(RunnerTest, ValuesStandStillAfterARiseUntilStepsAreHalted) {
+  Warm();
+  runner_->OnTarget(Web(8, "2"));
+  EXPECT_EQ(raised_, std::vector<std::string>{"web"});
+  runner_->OnTarget(Web(6, "3"));
+  EXPECT_EQ(raised_.size(), 1U) << "not after a scale-down";
+  clock_.Advance(seconds(20));
+  Push(90'000);
+  End({.outcome = StepOutcome::kAway, .message = "503"});
+  EXPECT_EQ(halted_, std::vector<std::string>{"*"});
+  runner_->OnTarget(Web(9, "4"));
+  EXPECT_EQ(raised_.size(), 1U) << "not while no step can follow";
+}
+
+TEST_F(RunnerTest, ValuesOfAnObservedHpaNeverStandStill) {
+  Make({.mode = Mode::kObserve});
+  Warm();
+  runner_->OnTarget(Web(8, "2"));
+  EXPECT_TRUE(raised_.empty());
 }
 
 TEST_F(RunnerTest, WhoComesAnewIsWatchedFirst) {

@@ -24,6 +24,7 @@ struct ServiceModel {
 /// How the HPA learns about the load.
 enum class PathKind : uint8_t {
   kPush,            // Envoy flushes to us
+  kPushAhead,       // the same, and we scale up at the push
   kPrometheusKeda,  // scraped, asked through KEDA with a window
   kCpu,             // metrics-server
   kKpa,             // Knative's autoscaler instead of the HPA, for comparison
@@ -31,16 +32,21 @@ enum class PathKind : uint8_t {
 
 struct SignalPath {
   PathKind kind = PathKind::kPush;
-  double flush = 5;    // kPush: seconds between flushes of one pod
-  double ttl = 20;     // kPush: age at which a pod is missing
+  double flush = 5;    // kPush(Ahead): seconds between flushes of one pod
+  double ttl = 20;     // kPush(Ahead): age at which a pod is missing
   double scrape = 15;  // kPrometheusKeda, kCpu: seconds between scrapes of one pod
   double polling = 0;  // kPrometheusKeda: seconds for which KEDA's cached value is used; 0: none
-  double window = 0;   // kPush, kPrometheusKeda: max over the last seconds; 0: the newest value
+  double window = 0;   // kPush(Ahead), kPrometheusKeda: max over the last seconds; 0: the newest value
   double cpu_per_busy = 1000;  // kCpu: milli-CPU that a request which is worked on takes
   double cpu_request = 1000;   // kCpu: milli-CPU that a pod requests
   double stable_window = 60;   // kKpa
   double panic_window = 6;     // kKpa
 };
+
+/// Whether Envoy pushes the values.
+[[nodiscard]] inline bool IsPush(PathKind kind) {
+  return kind == PathKind::kPush || kind == PathKind::kPushAhead;
+}
 
 /// How closely the workload is simulated.
 enum class Fidelity : uint8_t {

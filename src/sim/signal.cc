@@ -19,12 +19,13 @@ Signal::Signal(const SignalPath& path, std::mt19937_64& random) : path_(path), r
 std::string Signal::PodName(const FleetPod& pod) { return "pod-" + std::to_string(pod.id); }
 
 double Signal::interval() const {
-  return path_.kind == PathKind::kPush || path_.kind == PathKind::kKpa ? path_.flush : path_.scrape;
+  return IsPush(path_.kind) || path_.kind == PathKind::kKpa ? path_.flush : path_.scrape;
 }
 
 double Signal::MaxAge() const {
   switch (path_.kind) {
     case PathKind::kPush:
+    case PathKind::kPushAhead:
       return path_.ttl;
     case PathKind::kPrometheusKeda:
       return kLookbackSeconds;
@@ -82,6 +83,18 @@ double Signal::Sum(double now) const {
   double sum = 0;
   for (const auto& [id, series] : pods_) sum += std::max(0.0, Value(series, now));
   return sum;
+}
+
+std::vector<Signal::Seen> Signal::Times(const Fleet& fleet, double now) const {
+  std::vector<Seen> times;
+  for (const FleetPod& pod : fleet.pods()) {
+    const auto series = pods_.find(pod.id);
+    if (pod.deleted_at <= now || series == pods_.end()) continue;
+    const double value = Value(series->second, now);
+    if (value < 0) continue;
+    times.push_back({&pod, series->second.samples.back().at, value > 0});
+  }
+  return times;
 }
 
 hpa::MetricAnswer Signal::Answer(const hpa::MetricSpec& spec, const Fleet& fleet, double now) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "hpa/types.h"
 #include "sim/fleet.h"
@@ -24,6 +25,15 @@ class Signal {
   /// What the metrics API answers for one metric now.
   [[nodiscard]] hpa::MetricAnswer Answer(const hpa::MetricSpec& spec, const Fleet& fleet,
                                          double now);
+
+  /// A pod of the answer, and when its newest value came.
+  struct Seen {
+    const FleetPod* pod;
+    double received;
+    bool busy;  // its value is not 0
+  };
+  /// Those of `fleet` that have a value now; valid as long as its pods.
+  [[nodiscard]] std::vector<Seen> Times(const Fleet& fleet, double now) const;
 
   /// Name of a pod in answers and observations.
   [[nodiscard]] static std::string PodName(const FleetPod& pod);

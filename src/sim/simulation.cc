@@ -9,6 +9,8 @@
 #include <random>
 
 #include "hpa/autoscaler.h"
+#include "scaleahead/decision.h"
+#include "scaleahead/standing_store.h"
 #include "sim/fleet.h"
 #include "sim/flow.h"
 #include "sim/kpa.h"
@@ -46,6 +48,58 @@ hpa::Observation See(const Scenario& scenario, const Fleet& fleet, Signal& signa
   return seen;
 }
 
+/// Scales up at pushes, as scaleahead does; it has watched for long.
+class AheadOfSyncs {
+ public:
+  explicit AheadOfSyncs(const Scenario& scenario)
+      : scenario_(scenario), memory_(Steady(0) - std::chrono::hours(1)) {}
+
+  void Act(double now, Fleet& fleet, Signal& signal) {
+    const hpa::Observation seen = See(scenario_, fleet, signal, now);
+    std::vector<scaleahead::MetricFacts> facts(scenario_.hpa.metrics.size());
+    for (const Signal::Seen& time : signal.Times(fleet, now)) {
+      facts[0].times.push_back(
+          {.pod = Signal::PodName(*time.pod),
+           .received = Steady(time.received),
+           .busy = time.busy,
+           .fresh = Steady(time.pod->ready_at) + scaleahead::Memory::kFreshPod > Steady(now)});
+    }
+    for (scaleahead::MetricFacts& other : facts) other.times = facts[0].times;
+    const scaleahead::AheadDecision decision = scaleahead::Decide(
+        {.spec = scenario_.hpa, .seen = seen, .facts = facts}, memory_, Steady(now));
+    if (decision.hold != scaleahead::Hold::kNone) return;
+    fleet.Scale(decision.to, now);
+    OnChange(decision.from, decision.to, now, seen);
+    memory_.OnStep(decision.to, Steady(now));
+  }
+  void OnChange(int32_t from, int32_t to, double now, const hpa::Observation& seen) {
+    memory_.OnChange(scenario_.hpa, from, to, Steady(now));
+    if (to <= from) return;
+    if (now >= stands_until_) {
+      standing_ = seen.answers;
+      taken_ = now;
+    }
+    stands_until_ =
+        std::min(now + std::chrono::duration<double>(scaleahead::StandingStore::kTime).count(),
+                 taken_ + scenario_.path.ttl);
+  }
+  /// What the controller is told: nothing new while the pods of a step join.
+  void Tell(double now, hpa::Observation* seen) const {
+    if (now < stands_until_) seen->answers = standing_;
+  }
+
+ private:
+  static base::SteadyTime Steady(double seconds) {
+    return base::SteadyTime(std::chrono::milliseconds(std::llround(seconds * 1000)));
+  }
+
+  const Scenario& scenario_;
+  scaleahead::Memory memory_;
+  double stands_until_ = -1;
+  double taken_ = -1;
+  std::vector<hpa::MetricAnswer> standing_;  // as scaleahead::StandingStore has it
+};
+
 /// Decides replicas at the moments at which the chosen autoscaler does.
 class Decider {
  public:
@@ -60,6 +114,7 @@ class Decider {
       kpa_.emplace(scenario.path, target, scenario.hpa.min_replicas, scenario.hpa.max_replicas);
       next_ = Kpa::kTick;
     }
+    if (scenario.path.kind == PathKind::kPushAhead) ahead_.emplace(scenario);
   }
 
   /// Acts for every moment up to `now`.
@@ -70,17 +125,25 @@ class Decider {
         next_ += Kpa::kTick;
         continue;
       }
-      const hpa::Decision decision =
-          autoscaler_.Reconcile(scenario_.hpa, See(scenario_, fleet, signal, next_), At(next_));
-      if (decision.rescaled) fleet.Scale(decision.replicas, next_);
+      const hpa::Observation truth = See(scenario_, fleet, signal, next_);
+      hpa::Observation seen = truth;
+      if (ahead_) ahead_->Tell(next_, &seen);
+      const hpa::Decision decision = autoscaler_.Reconcile(scenario_.hpa, seen, At(next_));
+      if (decision.rescaled) {
+        const int32_t before = fleet.spec_replicas();
+        fleet.Scale(decision.replicas, next_);
+        if (ahead_) ahead_->OnChange(before, decision.replicas, next_, truth);
+      }
       next_ += scenario_.sync;
     }
+    if (ahead_) ahead_->Act(now, fleet, signal);
   }
 
  private:
   const Scenario& scenario_;
   hpa::Autoscaler autoscaler_;
   std::optional<Kpa> kpa_;
+  std::optional<AheadOfSyncs> ahead_;
   double next_;
 };
 
@@ -112,7 +175,7 @@ base::Result<void> CheckScenario(const Scenario& scenario) {
   }
   const SignalPath& path = scenario.path;
   if (!(path.flush > 0) || !(path.scrape > 0)) return fail("flush and scrape must be above 0 s");
-  if (path.kind == PathKind::kPush && path.ttl < path.flush) {
+  if (IsPush(path.kind) && path.ttl < path.flush) {
     return fail(
         fmt::format("ttl {} s is below the flush interval of {} s: every value would expire "
                     "before the next",

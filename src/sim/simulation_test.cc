@@ -93,6 +93,55 @@ TEST(SimulationTest, PushIsAheadOfPrometheusWithKedaAndOfCpu) {
   EXPECT_GT(keda, cpu);
 }
 
+/// Both paths over the same loads and phases: the summaries of each.
+struct Ahead {
+  std::vector<Summary> plain;
+  std::vector<Summary> ahead;
+
+  explicit Ahead(const std::string& load, double flush) {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      Scenario scenario = Tc1();
+      scenario.load = *LoadShape::Named(load);
+      scenario.seed = seed;
+      scenario.step = 0.1;
+      scenario.path.flush = flush;
+      scenario.hpa.behavior.emplace();
+      scenario.hpa.behavior->up.policies = {{hpa::PolicyType::kPercent, 900, 15}};
+      plain.push_back(RunOnce(scenario));
+      scenario.path.kind = PathKind::kPushAhead;
+      ahead.push_back(RunOnce(scenario));
+    }
+  }
+
+  template <typename T>
+  static std::vector<double> Each(const std::vector<Summary>& runs, T Summary::* figure) {
+    std::vector<double> values;
+    for (const Summary& run : runs) values.push_back(static_cast<double>(run.*figure));
+    return values;
+  }
+};
+
+TEST(SimulationTest, StepsAheadFollowTheFlushAndNotTheSync) {
+  for (const double flush : {1.0, 5.0}) {
+    const Ahead runs("tc1", flush);
+    const auto starts = Ahead::Each(runs.ahead, &Summary::scaling_start);
+    EXPECT_LE(Median(starts), flush == 1 ? 1.5 : 4.0);
+    EXPECT_LE(std::ranges::max(starts), flush + 1.0);
+    EXPECT_GT(Median(Ahead::Each(runs.plain, &Summary::scaling_start)), 5);
+    EXPECT_GE(Median(Ahead::Each(runs.ahead, &Summary::coverage)), flush == 1 ? 96.5 : 95.5);
+  }
+}
+
+TEST(SimulationTest, StepsAheadDoNotOvershoot) {
+  for (const double flush : {1.0, 5.0}) {
+    const Ahead runs("tc2", flush);
+    EXPECT_LE(std::ranges::max(Ahead::Each(runs.ahead, &Summary::max_replicas)), 17) << flush;
+    const auto turns = Ahead::Each(runs.ahead, &Summary::direction_changes);
+    const auto plain_turns = Ahead::Each(runs.plain, &Summary::direction_changes);
+    EXPECT_LE(Median(turns), Median(plain_turns)) << flush;
+  }
+}
+
 // Six workers a pod and work of 100 ms: 60 a second a pod; 20 waiting beside 6 running are 26.
 TEST(SimulationTest, InFlightIsQueuedAndRunning) {
   for (const Fidelity fidelity : {Fidelity::kFlow, Fidelity::kRequest}) {

@@ -16,7 +16,8 @@ _FIGURES = pytest.StashKey[list[str]]()
 
 def pytest_collection_modifyitems(items):
     """What fills the machine goes last: it disturbs nobody, and nobody waits until it is gone."""
-    items.sort(key=lambda item: "test_responsiveness" in item.nodeid)
+    measured = ("test_responsiveness", "test_scale_ahead")
+    items.sort(key=lambda item: any(name in item.nodeid for name in measured))
 
 
 @pytest.fixture

@@ -2,7 +2,15 @@
 
 import pytest
 
-from tests.e2e.harness.measures import coverage, scale_out, spread
+from tests.e2e.harness.measures import (
+    changes,
+    coverage,
+    replica_seconds,
+    scale_out,
+    spread,
+    taken_back,
+    turns,
+)
 from tests.e2e.harness.model import State
 
 pytestmark = pytest.mark.short
@@ -39,6 +47,23 @@ def test_more_than_needed_makes_up_for_nothing():
     assert coverage(timeline, [(0, 4), (10, 12)], 20, base=1) == pytest.approx(
         (1 - 8 * 5 / (3 * 10 + 11 * 10)) * 100
     )
+
+
+def test_replicas_that_were_asked_for_are_summed_whether_or_not_they_serve():
+    assert replica_seconds(_timeline((0, 2, 2), (5, 4, 2), (8, 4, 4)), 1, 10) == 4 * 2 + 5 * 4
+
+
+def test_turns_are_changes_of_direction():
+    timeline = _timeline((0, 2, 2), (1, 4, 2), (2, 8, 2), (3, 6, 2), (4, 6, 6), (5, 7, 6))
+    assert changes(timeline, 0, 10) == [(1, 2, 4), (2, 4, 8), (3, 8, 6), (5, 6, 7)]
+    assert turns(timeline, 0, 10) == 2
+
+
+def test_a_step_is_taken_back_unless_the_load_fell():
+    timeline = _timeline((0, 2, 2), (10, 8, 2), (40, 4, 4))
+    assert taken_back(timeline, [(5, 8)], 100, 60) == [40]
+    assert taken_back(timeline, [(5, 8), (30, 4)], 100, 60) == []
+    assert taken_back(timeline, [(5, 8)], 100, 20) == []
 
 
 def test_spread_shows_the_median_and_the_ends():

@@ -43,6 +43,12 @@ def grant_rights(
     cluster.plane.kubectl.apply(documents)
 
 
+def grant_component(cluster: Cluster, component: str) -> None:
+    """Applies the RBAC rules of a component of the manifests."""
+    rules = paths.REPO / "deploy" / "kustomize" / "components" / component / "rbac.yaml"
+    cluster.plane.kubectl.apply([d for d in yaml.safe_load_all(rules.read_text()) if d])
+
+
 class Adapter:
     """One `activescale serve` process with fixed ports, so that it can be restarted in place.
 

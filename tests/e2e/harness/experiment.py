@@ -32,6 +32,7 @@ class TestCase:
     name: str
     rest: tuple[float, float]
     steps: tuple[tuple[float, float], ...]
+    tail: tuple[float, float] | None = None  # after them; only what pods it takes is counted
 
     @property
     def seconds(self) -> float:
@@ -52,6 +53,7 @@ class Arm:
     name: str
     flush_seconds: float
     behavior: dict | None = None
+    annotations: dict[str, str] | None = None  # of the HPA
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,12 @@ class Run:
     targets: list[tuple[float, float]]  # (moment, replicas needed from then on), measured ones
     end: float
     timeline: list[State]
+    tail_end: float = 0  # when the load ended for good; 0: at `end`
+
+    def pod_hours(self) -> float:
+        """Of the replicas that were asked for, over the measured steps and the tail."""
+        last = self.tail_end or self.end
+        return measures.replica_seconds(self.timeline, self.targets[0][0], last) / 3600
 
     def figures(self) -> measures.ScaleOut:
         """The figures, with start and time to the maximum of the first measured step."""
@@ -119,7 +127,15 @@ class Experiment:
         metric = workloads.pods_metric(INBOUND, str(TARGET))
         apply(
             [
-                workloads.hpa(ns, _APP, [metric], MINIMUM, MAXIMUM, behavior=arm.behavior)
+                workloads.hpa(
+                    ns,
+                    _APP,
+                    [metric],
+                    MINIMUM,
+                    MAXIMUM,
+                    behavior=arm.behavior,
+                    annotations=arm.annotations,
+                )
                 for arm, namespaces in names.items()
                 for ns in namespaces
             ]
@@ -147,8 +163,11 @@ class Experiment:
                 for duration, qps in self._case.steps:
                     steps.append((moment, qps))
                     moment += duration
+                self._steps[ns] = list(steps)
+                if self._case.tail:
+                    steps.append((moment, self._case.tail[1]))
+                    moment += self._case.tail[0]
                 self._cluster.model.set_steps(ns, _APP, [(0, self._case.rest[1]), *steps])
-                self._steps[ns] = steps
                 last_end = max(last_end, moment)
         return last_end
 
@@ -165,9 +184,11 @@ class Experiment:
 
     def _run(self, ns: str) -> Run:
         steps = self._steps[ns]
+        end = steps[0][0] + self._case.seconds
         return Run(
             targets=[(moment, replicas_for(qps)) for moment, qps in steps],
-            end=steps[0][0] + self._case.seconds,
+            end=end,
+            tail_end=end + self._case.tail[0] if self._case.tail else end,
             timeline=self._cluster.model.timeline(ns, _APP),
         )
 

@@ -54,6 +54,55 @@ def unmet(timeline: Sequence[State], targets: Sequence[tuple[float, float]], end
     )
 
 
+def replica_seconds(timeline: Sequence[State], since: float, until: float) -> float:
+    """The replicas that were asked for, summed over the time."""
+    moments = sorted({since, until} | {state.t for state in timeline if since < state.t < until})
+    return sum(
+        (end - begin) * _spec_at(timeline, begin) for begin, end in itertools.pairwise(moments)
+    )
+
+
+def changes(timeline: Sequence[State], since: float, until: float) -> list[tuple[float, int, int]]:
+    """Each change of the replicas that were asked for: (moment, before, after)."""
+    found = []
+    for before, after in itertools.pairwise(timeline):
+        if since <= after.t <= until and after.spec != before.spec:
+            found.append((after.t, before.spec, after.spec))
+    return found
+
+
+def turns(timeline: Sequence[State], since: float, until: float) -> int:
+    """How often the replicas that were asked for changed their direction."""
+    signs = [after > before for _, before, after in changes(timeline, since, until)]
+    return sum(first != second for first, second in itertools.pairwise(signs))
+
+
+def taken_back(
+    timeline: Sequence[State],
+    targets: Sequence[tuple[float, float]],
+    until: float,
+    within_seconds: float,
+) -> list[float]:
+    """Moments at which fewer replicas were asked for although the last increase was so lately and
+    the load has not fallen since."""
+    found, last_up = [], float("-inf")
+    for moment, before, after in changes(timeline, targets[0][0], until):
+        if after > before:
+            last_up = moment
+            continue
+        fell = any(
+            last_up < at <= moment and replicas < _target_at(targets, last_up)
+            for at, replicas in targets
+        )
+        if moment - last_up <= within_seconds and not fell:
+            found.append(moment)
+    return found
+
+
+def _spec_at(timeline: Sequence[State], moment: float) -> int:
+    return [state.spec for state in timeline if state.t <= moment][-1]
+
+
 def _target_at(targets: Sequence[tuple[float, float]], moment: float) -> float:
     return [replicas for at, replicas in targets if at <= moment][-1]
 

@@ -46,6 +46,7 @@ def hpa(
     maximum: int = 20,
     kind: str = "Deployment",
     behavior: dict | None = None,
+    annotations: dict[str, str] | None = None,
 ) -> dict:
     """An HPA of the same name as its target."""
     spec = {
@@ -59,7 +60,7 @@ def hpa(
     return {
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",
-        "metadata": {"namespace": ns, "name": target},
+        "metadata": {"namespace": ns, "name": target, "annotations": annotations or {}},
         "spec": spec,
     }
 

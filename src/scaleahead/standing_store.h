@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "metric/metric_kind.h"
+#include "metric/pod_key.h"
+#include "store/sample_store.h"
+#include "telemetry/registry.h"
+
+namespace activescale::scaleahead {
+
+/// Lets the values of a workload stand still for a moment after it was scaled up: while its new
+/// pods take over load, the old ones' values and theirs are of different moments, and a sum over
+/// them may be far too high or too low. Readers then get what was known when the replicas were
+/// raised, with its true age, and no value of pods that came later. A store in front of the one
+/// that is read; it writes nothing. Costs one load of an atomic a read while nothing stands.
+/// Threads: any.
+class StandingStore final : public store::SampleStore {
+ public:
+  /// Until the controller has synced once after the step: then it remembers the count itself.
+  static constexpr std::chrono::seconds kTime{16};
+
+  /// The workload of a pod; nothing if it is not known.
+  using WorkloadOf = std::function<std::optional<std::string>(metric::PodKeyView)>;
+
+  /// All must outlive it. A value older than `ttl` does not stand.
+  StandingStore(store::SampleStore& store, WorkloadOf workload_of, std::chrono::nanoseconds ttl,
+                const base::Clock& clock, telemetry::Registry& registry);
+
+  /// The workload was scaled up: what is known of `pods`, its pods of now, stands. One that stands
+  /// already stays as it is, for longer.
+  void Stand(const std::string& ns, const std::string& workload, std::vector<metric::PodKey> pods)
+      EXCLUDES(mutex_);
+  /// Its values are those of the store again.
+  void Release(const std::string& ns, const std::string& workload) EXCLUDES(mutex_);
+  void ReleaseAll() EXCLUDES(mutex_);
+
+  /// As the store. Nobody writes through this.
+  [[nodiscard]] std::unique_ptr<store::PodStream> Open(metric::PodKey pod) override {
+    return store_.Open(std::move(pod));
+  }
+  void Read(std::vector<metric::PodKey> pods, metric::MetricKind kind,
+            store::ReadCallback done) override;
+
+ private:
+  using Readings = std::array<store::PodReading, metric::kMetricKindCount>;
+  struct Standing {
+    base::SteadyTime until;
+    bool known = false;  // the readings are there
+    std::array<bool, metric::kMetricKindCount> read{};
+    std::map<std::string, Readings, std::less<>> pods;  // by name
+  };
+  using Key = std::pair<std::string, std::string>;  // namespace, workload
+
+  void Take(const Key& key, const std::vector<metric::PodKey>& pods, metric::MetricKind kind,
+            const base::Result<store::ReadResult>& result) EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<store::PodReading> Find(const Key& key, const std::string& pod,
+                                                      metric::MetricKind kind,
+                                                      base::SteadyTime now) const REQUIRES(mutex_);
+  void Replace(const std::vector<metric::PodKey>& pods, metric::MetricKind kind,
+               store::ReadResult& result) EXCLUDES(mutex_);
+
+  store::SampleStore& store_;
+  const WorkloadOf workload_of_;
+  const std::chrono::nanoseconds ttl_;
+  const base::Clock& clock_;
+  telemetry::Counter& replaced_;
+  std::atomic<bool> any_{false};
+  base::Mutex mutex_;
+  std::map<Key, Standing> standing_ GUARDED_BY(mutex_);
+};
+
+}  // namespace activescale::scaleahead
