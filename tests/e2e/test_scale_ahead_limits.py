@@ -1,0 +1,167 @@
+"""What steps ahead never do, on the real controller: whom they leave alone, what they say of it,
+and that the plain HPA goes on."""
+
+import contextlib
+import time
+
+import pytest
+
+from tests.e2e.harness import workloads
+from tests.e2e.harness.adapter import Adapter, grant_component, grant_rights
+from tests.e2e.harness.model import INBOUND
+from tests.lib.process import wait_until
+
+pytestmark = pytest.mark.timeout(300)
+
+_APP = "web"
+_TARGET = 10
+_ANNOTATION = "activescale.io/scale-ahead"
+_ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/activescale-scale-ahead"
+# As long as policies look back, nothing is done for an HPA that is new.
+_WARM_SECONDS = 17
+
+
+@pytest.fixture
+def ahead(steady):
+    grant_rights(steady)
+    grant_component(steady, "scale-ahead")
+    running = Adapter(steady, "--scale-ahead=on", name="ahead-limits")
+    try:
+        running.start()
+        steady.aggregation.register(running.https_port)
+        yield running
+    finally:
+        running.stop()
+
+
+class _World:
+    """Workloads of two pods at their target, each in a namespace of its own."""
+
+    def __init__(self, cluster, adapter):
+        self._cluster = cluster
+        self._sink = adapter.sink
+        self.names: dict[str, str] = {}
+
+    def add(
+        self,
+        name: str,
+        annotation: str | None,
+        maximum: int = 20,
+        twins: int = 0,
+        behavior: dict | None = None,
+    ) -> None:
+        ns = self.names[name] = self._cluster.new_namespace(f"ahead-{name}")
+        load = 2 * _TARGET / 0.2
+        self._cluster.model.configure(ns, _APP, steps=[(0, load)], sinks=[self._sink])
+        self._cluster.plane.kubectl.apply([workloads.deployment(ns, _APP, 2)])
+        metric = workloads.pods_metric(INBOUND, str(_TARGET))
+        hpa = workloads.hpa(
+            ns,
+            _APP,
+            [metric],
+            2,
+            maximum,
+            behavior=behavior or workloads.scale_up_behavior(900),
+            annotations={_ANNOTATION: annotation} if annotation else {},
+        )
+        second = {**hpa, "metadata": {**hpa["metadata"], "name": f"{_APP}-2"}}
+        self._cluster.wait_ready(ns, _APP, 2)
+        self._cluster.plane.kubectl.apply([hpa] + [second] * twins)
+
+    def jump(self, pods: int) -> None:
+        """The load of so many pods, everywhere."""
+        for ns in self.names.values():
+            self._cluster.model.set_in_flight(ns, _APP, pods * _TARGET)
+
+    def replicas(self, name: str) -> int:
+        return self._cluster.replicas(self.names[name], _APP)
+
+    def events(self, name: str, reason: str) -> list[str]:
+        path = f"/api/v1/namespaces/{self.names[name]}/events"
+        found = self._cluster.api.get(path, fieldSelector=f"reason={reason}")["items"]
+        return [event["message"] for event in found]
+
+    def wait_event(self, name: str, reason: str, seconds: float = 5) -> str:
+        wait_until(lambda: self.events(name, reason), seconds, f"{reason} for {name}")
+        return self.events(name, reason)[0]
+
+
+@contextlib.contextmanager
+def _forbidden(cluster):
+    """Takes the right to patch scales away."""
+    role = cluster.api.get(_ROLE)
+    rules = [rule for rule in role["rules"] if "patch" not in rule["verbs"]]
+    cluster.api.patch(_ROLE, {"rules": rules})
+    try:
+        yield
+    finally:
+        cluster.api.patch(_ROLE, {"rules": role["rules"]})
+
+
+@pytest.mark.short
+def test_who_is_scaled_ahead_and_who_is_not(steady, ahead):
+    world = _World(steady, ahead)
+    world.add("on", "true")
+    world.add("observed", "observe")
+    world.add("other-value", "yes")
+    world.add("plain", None)
+    world.add("narrow", "true", maximum=3)
+    world.add("twice", "true", twins=1)
+    for name in ("on", "observed", "plain", "narrow"):
+        steady.wait_hpa_active(world.names[name], _APP)
+    assert '"yes"' in world.wait_event("other-value", "ScaleAheadRefused")
+    time.sleep(_WARM_SECONDS)
+
+    world.jump(6)
+    steady.wait_replicas(world.names["on"], _APP, 6, 3)
+    assert world.wait_event("on", "ScaledAhead").startswith("2 -> 6 replicas")
+    assert world.wait_event("narrow", "ScaledAhead").startswith("2 -> 3 replicas")
+    assert world.wait_event("observed", "WouldScaleAhead").startswith("2 -> 6 replicas")
+    # The controller does for the others what it always does, and keeps what was done ahead.
+    for name in ("observed", "plain", "other-value"):
+        steady.wait_replicas(world.names[name], _APP, 6, steady.syncs(1) + 5)
+        assert not world.events(name, "ScaledAhead"), name
+    time.sleep(steady.hpa_sync_seconds)
+    assert [world.replicas(name) for name in ("on", "narrow", "twice")] == [6, 3, 2]
+    assert len(world.events("on", "ScaledAhead")) == 1
+    steady.drop_namespaces(list(world.names.values()))
+
+
+def test_a_forbidden_step_is_told_and_left_to_the_controller(steady, ahead):
+    world = _World(steady, ahead)
+    world.add("forbidden", "true")
+    steady.wait_hpa_active(world.names["forbidden"], _APP)
+    time.sleep(_WARM_SECONDS)
+    with _forbidden(steady):
+        world.jump(6)
+        assert "RBAC" in world.wait_event("forbidden", "ScaleAheadFailed")
+        steady.wait_replicas(world.names["forbidden"], _APP, 6, steady.syncs(1) + 5)
+    assert not world.events("forbidden", "ScaledAhead")
+    steady.drop_namespaces(list(world.names.values()))
+
+
+def test_two_steps_that_are_undone_are_the_last_for_a_while(steady, ahead):
+    """A load that twitches, and a scale-down without stabilization that follows each twitch."""
+    world = _World(steady, ahead)
+    behavior = {
+        **workloads.scale_up_behavior(900),
+        "scaleDown": {"stabilizationWindowSeconds": 0},
+    }
+    world.add("nervous", "true", behavior=behavior)
+    ns = world.names["nervous"]
+    steady.wait_hpa_active(ns, _APP)
+    for count in (1, 2):
+        time.sleep(_WARM_SECONDS)
+        world.jump(6)
+        steady.wait_replicas(ns, _APP, 6, 3)
+        world.jump(2)
+        wait_until(
+            lambda count=count: len(world.events("nervous", "ScaleAheadUndone")) == count,
+            16 + steady.syncs(2),
+            f"{count} steps are undone",
+        )
+    time.sleep(_WARM_SECONDS)
+    world.jump(6)
+    steady.wait_replicas(ns, _APP, 6, steady.syncs(1) + 3)
+    assert len(world.events("nervous", "ScaledAhead")) == 2
+    steady.drop_namespaces([ns])
