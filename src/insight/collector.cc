@@ -252,10 +252,12 @@ base::Result<std::string> Collection::Run(const std::string& name, base::WallTim
       answers.push_back(Answer(read->spec.metrics[i], read->sources[i], selector));
     }
   }
+  const auto asked = read->annotations.find("activescale.io/scale-ahead");
+  const std::string ahead = asked == read->annotations.end() ? "" : asked->second.substr(0, 64);
   const json::object document{{"kind", kSnapshotKind},        {"takenAt", TimeText(now)},
                               {"hpa", Keep(*hpa, HpaMask())}, {"scale", Keep(*scale, ScaleMask())},
                               {"pods", std::move(pods)},      {"answers", std::move(answers)},
-                              {"events", Events(name)}};
+                              {"events", Events(name)},       {"scaleAhead", ahead}};
   return json::serialize(document) + "\n";
 }
 

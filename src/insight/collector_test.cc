@@ -9,6 +9,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include "insight/explain.h"
 #include "insight/snapshot.h"
 #include "insight/testing/situation.h"
 
@@ -34,7 +35,7 @@ class FakeApi {
 
 std::string HpaJson(std::string_view metrics) {
   return fmt::format(
-      R"({{"metadata":{{"namespace":"shop","name":"web","annotations":{{"note":"hunter2"}}}},)"
+      R"({{"metadata":{{"namespace":"shop","name":"web","annotations":{{"note":"hunter2","activescale.io/scale-ahead":"observe"}}}},)"
       R"("spec":{{"scaleTargetRef":{{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}},)"
       R"("minReplicas":1,"maxReplicas":9,"metrics":[{}]}}}})",
       metrics);
@@ -114,6 +115,30 @@ TEST(CollectorTest, PodsComeInPagesAndWithoutWhatNobodyNeeds) {
   ASSERT_TRUE(snapshot) << snapshot.error().message;
   ASSERT_EQ(snapshot->seen.pods.size(), 2U);
   EXPECT_EQ(snapshot->seen.pods[1].phase, hpa::PodPhase::kPending);
+}
+
+TEST(CollectorTest, StepsAheadAreTold) {
+  FakeApi api = WithMetrics(PodsMetric("5"));
+  api.bodies
+      ["/api/v1/namespaces/shop/pods?limit=500&labelSelector=app%3Dweb%2Ctier%20in%20"
+       "%28a%2Cb%29"] = R"({"items":[]})";
+  api.bodies
+      ["/api/v1/namespaces/shop/events?fieldSelector=involvedObject.kind%3D"
+       "HorizontalPodAutoscaler%2CinvolvedObject.name%3Dweb"] =
+      R"({"items":[{"reason":"WouldScaleAhead","message":"2 -> 6 replicas","lastTimestamp":null,)"
+      R"("eventTime":"2026-11-30T06:00:01.250000Z"},{"reason":"SuccessfulRescale","message":"New )"
+      R"(size: 6; reason: above","lastTimestamp":"2026-11-30T06:00:09Z","eventTime":null}]})";
+  const auto text = Collect(api.Get(), "shop", "web", base::WallTime());
+  ASSERT_TRUE(text) << text.error().message;
+  const auto snapshot = ReadSnapshot(*text);
+  ASSERT_TRUE(snapshot) << snapshot.error().message;
+  EXPECT_EQ(snapshot->ahead, "observe");
+  ASSERT_EQ(snapshot->steps.size(), 1U);
+  const std::string told = ExplanationText(*snapshot, Explain(*snapshot, std::nullopt));
+  EXPECT_NE(told.find("activescale.io/scale-ahead is \"observe\"\n"
+                      "  2026-11-30T06:00:01Z WouldScaleAhead: 2 -> 6 replicas\n"),
+            std::string::npos)
+      << told;
 }
 
 TEST(CollectorTest, WithoutHpaScaleOrPodsThereIsNothingToExplain) {

@@ -105,6 +105,14 @@ std::string ExplanationJson(const Snapshot& snapshot, const Explanation& explain
       {"decision", DecisionJson(explained.decision)},
       {"notes", std::move(notes)},
   };
+  if (!snapshot.ahead.empty() || !snapshot.steps.empty()) {
+    json::array events;
+    for (const AheadEvent& step : snapshot.steps) {
+      events.push_back(
+          json::object{{"at", TimeText(step.at)}, {"reason", step.reason}, {"note", step.note}});
+    }
+    out["scaleAhead"] = json::object{{"annotation", snapshot.ahead}, {"events", std::move(events)}};
+  }
   if (explained.reach) out["reach"] = ReachJson(snapshot, *explained.reach);
   return json::serialize(out) + "\n";
 }

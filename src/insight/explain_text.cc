@@ -89,6 +89,23 @@ std::string HistoryText(const Snapshot& snapshot) {
   return out;
 }
 
+/// What was done before the controller looked.
+std::string AheadText(const Snapshot& snapshot) {
+  if (snapshot.ahead.empty() && snapshot.steps.empty()) return {};
+  std::string out = "\nSteps ahead of the controller\n";
+  out += snapshot.ahead.empty()
+             ? "  the HPA does not ask for them any more\n"
+             : fmt::format("  the HPA asks for them: activescale.io/scale-ahead is \"{}\"\n",
+                           snapshot.ahead);
+  constexpr size_t kShown = 5;
+  const size_t first = snapshot.steps.size() > kShown ? snapshot.steps.size() - kShown : 0;
+  for (size_t i = first; i < snapshot.steps.size(); ++i) {
+    const AheadEvent& step = snapshot.steps[i];
+    out += fmt::format("  {} {}: {}\n", TimeText(step.at), step.reason, step.note);
+  }
+  return out;
+}
+
 /// "6 to 7.5", "above 6.4": bounds in the unit of the target.
 std::string RangeText(const hpa::MetricSpec& spec, const Range& range) {
   if (range.least == range.most) return Amount(spec, range.least);
@@ -140,6 +157,7 @@ std::string ExplanationText(const Snapshot& snapshot, const Explanation& explain
   }
   out += DecisionText(explained);
   out += HistoryText(snapshot);
+  out += AheadText(snapshot);
   if (!explained.notes.empty()) out += "\nNotes\n";
   for (const std::string& note : explained.notes) out += "  - " + note + "\n";
   out += ReachText(snapshot, explained);

@@ -221,6 +221,17 @@ std::optional<PastRescale> ReadRescale(const json::object& event) {
   return out;
 }
 
+/// Of the Events about steps ahead; nothing for others.
+std::optional<AheadEvent> ReadAhead(const json::object& event) {
+  const std::string_view reason = FindString(event, {"reason"});
+  if (reason.find("ScaleAhead") == std::string_view::npos && reason != "ScaledAhead") {
+    return std::nullopt;
+  }
+  const auto at = kube::ParseTime(FindString(event, {"eventTime"}));
+  if (!at) return std::nullopt;
+  return AheadEvent{*at, std::string(reason), std::string(FindString(event, {"message"}))};
+}
+
 base::Result<void> ReadAnswers(const json::object& document,
                                const std::vector<const json::object*>& pods, Snapshot* out) {
   const auto answers = Objects(document, {"answers"});
@@ -273,7 +284,9 @@ base::Result<Snapshot> ReadSnapshot(std::string_view text) {
                         .selector_fault = {}},
                .facts = {},
                .denied = {},
-               .rescales = {}};
+               .rescales = {},
+               .ahead = std::string(FindString(document, {"scaleAhead"})),
+               .steps = {}};
   const kube::Condition* active = out.hpa.FindCondition("ScalingActive");
   if (FindString(*scale, {"status", "selector"}).empty()) {
     out.seen.selector_fault = "InvalidSelector";
@@ -291,7 +304,9 @@ base::Result<Snapshot> ReadSnapshot(std::string_view text) {
   }
   for (const json::object* event : Objects(document, {"events"})) {
     if (auto rescale = ReadRescale(*event)) out.rescales.push_back(*std::move(rescale));
+    if (auto step = ReadAhead(*event)) out.steps.push_back(*std::move(step));
   }
+  std::ranges::sort(out.steps, {}, &AheadEvent::at);
   std::ranges::sort(out.rescales, {}, &PastRescale::at);
   return out;
 }

@@ -29,6 +29,13 @@ struct PastRescale {
   std::string reason;
 };
 
+/// What was told of a step ahead of the controller (docs/scale-ahead.md).
+struct AheadEvent {
+  base::WallTime at;
+  std::string reason;  // "ScaledAhead", "WouldScaleAhead", "ScaleAheadUndone", ...
+  std::string note;
+};
+
 /// One HPA and all that its controller looks at, at one moment. A value type.
 struct Snapshot {
   base::WallTime taken_at;
@@ -37,6 +44,8 @@ struct Snapshot {
   std::vector<PodFacts> facts;        // one for each of seen.pods
   std::vector<bool> denied;           // one a metric: it is we who may not read it
   std::vector<PastRescale> rescales;  // ascending; events live for an hour by default
+  std::string ahead;                  // how the HPA asks for steps ahead; "" if it does not
+  std::vector<AheadEvent> steps;      // ascending
 };
 
 /// Reads what Collect made. Errors: kInvalidArgument, what is missing or broken, to be put after
