@@ -70,7 +70,7 @@ struct Runner::Entry {
   kube::HpaObject hpa;
   Gate gate;
   std::vector<MetricReader> readers;  // one a metric; empty ones are not ours
-  std::string selector;               // that the readers were made with
+  std::string woken_by;               // what decides which pushes matter, in short
   Memory memory;
   bool dirty = true;
   uint64_t busy = 0;  // the generation of the round or step that is under way; 0: none
@@ -135,14 +135,21 @@ void Runner::OnHpa(kube::HpaObject hpa) {
 void Runner::Rebuild(Entry& entry) {
   entry.gate = CheckHpa(entry.hpa, options_.mode);
   entry.readers.clear();
-  entry.selector.clear();
   if (const Known* known = TargetOf(entry)) {
-    entry.selector = known->target.selector;
     for (size_t i = 0; i < entry.hpa.sources.size(); ++i) {
-      entry.readers.push_back(seams_.reader_of(entry.hpa, i, entry.selector));
+      entry.readers.push_back(seams_.reader_of(entry.hpa, i, known->target.selector));
     }
   }
   entry.dirty = true;
+  std::string woken_by = fmt::format("{}", static_cast<int>(entry.gate.mode));
+  for (size_t i = 0; i < entry.readers.size(); ++i) {
+    if (!entry.readers[i]) continue;
+    const kube::ObjectRef& object = entry.hpa.sources[i].object;
+    woken_by += fmt::format(" {} {} {}", static_cast<int>(entry.hpa.spec.metrics[i].type),
+                            object.kind, object.name);
+  }
+  if (woken_by == entry.woken_by) return;
+  entry.woken_by = std::move(woken_by);
   wakes_stale_ = true;
 }
 
