@@ -79,7 +79,7 @@ void KubeHands::Tell(const kube::HpaObject& hpa, const Notice& notice) {
   const json::object event{
       {"apiVersion", "events.k8s.io/v1"},
       {"kind", "Event"},
-      {"metadata", {{"namespace", hpa.ns}, {"generateName", hpa.name.substr(0, 200) + "."}}},
+      {"metadata", {{"namespace", hpa.ns}, {"generateName", hpa.name.substr(0, 200) + "-"}}},
       {"eventTime", MicroTime(clock_.WallNow())},
       {"reportingController", kController},
       {"reportingInstance", options_.instance.empty() ? "activescale" : options_.instance},

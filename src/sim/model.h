@@ -36,7 +36,7 @@ struct SignalPath {
   double ttl = 20;     // kPush(Ahead): age at which a pod is missing
   double scrape = 15;  // kPrometheusKeda, kCpu: seconds between scrapes of one pod
   double polling = 0;  // kPrometheusKeda: seconds for which KEDA's cached value is used; 0: none
-  double window = 0;   // kPush(Ahead), kPrometheusKeda: max over the last seconds; 0: the newest value
+  double window = 0;   // but for kCpu, kKpa: max over the last seconds; 0: the newest value
   double cpu_per_busy = 1000;  // kCpu: milli-CPU that a request which is worked on takes
   double cpu_request = 1000;   // kCpu: milli-CPU that a pod requests
   double stable_window = 60;   // kKpa
