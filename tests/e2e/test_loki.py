@@ -104,7 +104,8 @@ _WIRINGS = (
 def test_the_recipe_scales(cluster, rights, namespace, figures, wiring):
     with _recipe(cluster, namespace, wiring) as recipe:
         name = "querier" if wiring == "external-metrics" else "keda-hpa-querier"
-        cluster.wait_hpa_active(namespace, name, 120)
+        # The window must have been observed whole, after all has started.
+        cluster.wait_hpa_active(namespace, name, 120 + 150 * _SCALE)
         outcome = recipe.run(0)
         window = f"window {_STABILIZATION_SECONDS} s"
         figures(f"{wiring}, scale {_SCALE:g}, {window}: {outcome.text()}")
