@@ -36,9 +36,9 @@ def _read(cluster, namespace):
 def _first_decision(cluster, namespace, hpa, replicas):
     """What is explained of a new HPA before its first sync, one period after it was made, and the
     count that this sync sets."""
-    path = f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers/web"
-    for _ in range(4):
-        cluster.plane.kubectl.apply([hpa])
+    path = f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers"
+    for _ in range(8):
+        cluster.api.post(path, hpa)
         explained = _read(cluster, namespace)
         in_time = cluster.replicas(namespace, "web") == explained["replicas"] == replicas
         if in_time:
@@ -48,7 +48,7 @@ def _first_decision(cluster, namespace, hpa, replicas):
                 f"the replicas change as explained: {explained['why']}",
             )
         after = cluster.replicas(namespace, "web")
-        cluster.api.delete(path)
+        cluster.api.delete(f"{path}/web")
         if in_time:
             return explained, after
         cluster.plane.kubectl.apply([workloads.deployment(namespace, "web", replicas)])
