@@ -144,7 +144,8 @@ class _Comparison:
     def _check(self, flush, summaries, costs) -> list[str]:
         name = f"ahead-{flush}s"
         mine, cost, plain = summaries[name], costs[name], costs[f"plain-{flush}s"]
-        complaints = [f"{name}: {text}" for text in _bars(self.case, flush, mine, cost)]
+        bars = _bars if self._oracle else _brief_bars
+        complaints = [f"{name}: {text}" for text in bars(self.case, flush, mine, cost)]
         if len(mine.starts) < self._runs:
             complaints.append(f"{name}: a workload never scaled out")
         if cost.taken_back:
@@ -175,6 +176,12 @@ def _bars(case: TestCase, flush, mine: Summary, cost: Costs) -> list[str]:
     if flush == 1 and median(cost.first_minutes) < 88:
         complaints.append(f"covers {median(cost.first_minutes):.1f} % of the first minute")
     return complaints
+
+
+def _brief_bars(_case, _flush, mine: Summary, _cost) -> list[str]:
+    """For a machine that does other things: less than half of what waiting for syncs takes."""
+    start = median(mine.starts)
+    return [f"starts after {start:.2f} s"] if start > _SYNC_SECONDS / 4 else []
 
 
 def _table(summaries: dict[str, Summary], costs: dict[str, Costs]) -> str:
