@@ -3,6 +3,7 @@
 import pytest
 
 from tests.e2e.harness.measures import (
+    at_planned_syncs,
     changes,
     coverage,
     replica_seconds,
@@ -27,6 +28,27 @@ def test_one_jump_costs_the_delay_of_the_pods():
     assert (run.start, run.to_max) == (7, 7)
     assert run.delay_seconds == pytest.approx(12)
     assert run.coverage_percent == pytest.approx(95)
+
+
+def test_a_sync_that_came_late_is_taken_out():
+    # As above, and both as if the sync had come 3 s earlier.
+    seen = scale_out(_timeline((0, 2, 2), (107, 20, 2), (112, 20, 20)), 100, 340, 2, 20)
+    planned = scale_out(_timeline((0, 2, 2), (104, 20, 2), (109, 20, 20)), 100, 340, 2, 20)
+    run = at_planned_syncs(seen, [(100, 20)], 340, 2, [3])
+    assert (run.start, run.to_max) == (planned.start, planned.to_max)
+    assert run.coverage_percent == pytest.approx(planned.coverage_percent)
+    assert run.delay_seconds == pytest.approx(planned.delay_seconds)
+
+
+def test_only_a_target_above_all_before_is_postponed_by_a_late_sync():
+    targets = [(100, 12), (190, 8), (280, 16)]
+    timeline = _timeline((0, 2, 2), (105, 12, 12), (285, 16, 16))
+    seen = scale_out(timeline, 100, 190, 2, 12)
+    area = (10 + 6 + 14) * 90
+    run = at_planned_syncs(seen, targets, 370, 2, [1, 5, 2])
+    gained = (10 * 1 + 4 * 2) / area * 100
+    assert run.coverage_percent == pytest.approx(seen.coverage_percent + gained)
+    assert run.start == seen.start - 1
 
 
 def test_steps_add_up():

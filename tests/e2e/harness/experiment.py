@@ -64,6 +64,7 @@ class Run:
     end: float
     timeline: list[State]
     tail_end: float = 0  # when the load ended for good; 0: at `end`
+    late: tuple[float, ...] = ()  # seconds that the sync after each target came later than planned
 
     def pod_hours(self) -> float:
         """Of the replicas that were asked for, over the measured steps and the tail."""
@@ -77,12 +78,15 @@ class Run:
         first = measures.scale_out(self.timeline, step, first_end, MINIMUM, round(peak))
         unmet = measures.unmet(self.timeline, self.targets, self.end)
         highest = max(replicas for _, replicas in self.targets)
-        return measures.ScaleOut(
+        seen = measures.ScaleOut(
             start=first.start,
             to_max=first.to_max,
             coverage_percent=measures.coverage(self.timeline, self.targets, self.end, MINIMUM),
             delay_seconds=unmet / (highest - MINIMUM),
         )
+        if not self.late:
+            return seen
+        return measures.at_planned_syncs(seen, self.targets, self.end, MINIMUM, self.late)
 
 
 class Experiment:
@@ -158,7 +162,7 @@ class Experiment:
         for arm in self._arms:
             for index, ns in enumerate(self._namespaces(arm)):
                 sync = syncs.predict(seen[f"{ns}/{_APP}"], begin + period)
-                moment = sync - period * (index + 0.5) / self._runs
+                moment = sync - self._planned_wait(index)
                 steps = []
                 for duration, qps in self._case.steps:
                     steps.append((moment, qps))
@@ -172,7 +176,10 @@ class Experiment:
         return last_end
 
     def collect(self) -> dict[Arm, list[Run]]:
-        return {arm: [self._run(ns) for ns in self._namespaces(arm)] for arm in self._arms}
+        seen = syncs.seen(self._cluster.plane)
+        return {
+            arm: [self._run(arm, index, seen) for index in range(self._runs)] for arm in self._arms
+        }
 
     def failed_reads(self) -> int:
         """FailedGetPodsMetric events since the HPAs were made."""
@@ -182,15 +189,26 @@ class Experiment:
         prefix = f"{self._case.name}-{arm.name}".lower()
         return [f"{prefix}-{index:02}" for index in range(self._runs)]
 
-    def _run(self, ns: str) -> Run:
+    def _run(self, arm: Arm, index: int, seen: dict[str, list[float]]) -> Run:
+        ns = self._namespaces(arm)[index]
         steps = self._steps[ns]
+        # A step ahead does not wait for a sync.
+        late = []
+        if not arm.annotations:
+            wait = self._planned_wait(index)
+            late = syncs.late(seen[f"{ns}/{_APP}"], [moment for moment, _ in steps], wait)
         end = steps[0][0] + self._case.seconds
         return Run(
             targets=[(moment, replicas_for(qps)) for moment, qps in steps],
             end=end,
             tail_end=end + self._case.tail[0] if self._case.tail else end,
             timeline=self._cluster.model.timeline(ns, _APP),
+            late=tuple(late),
         )
+
+    def _planned_wait(self, index: int) -> float:
+        """Seconds from a step of a run to the sync after it: evenly spread over the period."""
+        return self._cluster.hpa_sync_seconds * (index + 0.5) / self._runs
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,36 @@ def coverage(
     timeline: Sequence[State], targets: Sequence[tuple[float, float]], end: float, base: float
 ) -> float:
     """Scale-out Coverage in percent; targets are (moment, replicas needed from then on)."""
+    return (1 - unmet(timeline, targets, end) / _area(targets, end, base)) * 100
+
+
+def at_planned_syncs(
+    figures: ScaleOut,
+    targets: Sequence[tuple[float, float]],
+    end: float,
+    base: float,
+    late: Sequence[float],
+) -> ScaleOut:
+    """The figures of a run had the controller's first sync after each target come when it was
+    planned, and not so many seconds later: each postponed all replicas that the target added."""
+    highest, missing = base, 0.0
+    for (_, replicas), seconds in zip(targets, late, strict=True):
+        missing += max(0.0, replicas - highest) * seconds
+        highest = max(highest, replicas)
+    return ScaleOut(
+        start=None if figures.start is None else figures.start - late[0],
+        to_max=None if figures.to_max is None else figures.to_max - late[0],
+        coverage_percent=figures.coverage_percent + missing / _area(targets, end, base) * 100,
+        delay_seconds=figures.delay_seconds - missing / (highest - base),
+    )
+
+
+def _area(targets: Sequence[tuple[float, float]], end: float, base: float) -> float:
     bounds = itertools.pairwise([moment for moment, _ in targets] + [end])
-    area = sum(
+    return sum(
         max(0.0, replicas - base) * (until - since)
         for (_, replicas), (since, until) in zip(targets, bounds, strict=True)
     )
-    return (1 - unmet(timeline, targets, end) / area) * 100
 
 
 def unmet(timeline: Sequence[State], targets: Sequence[tuple[float, float]], end: float) -> float:

@@ -33,6 +33,12 @@ def predict(moments: list[float], after: float) -> float:
     return recent[-1] + math.ceil((after - recent[-1]) / period) * period
 
 
+def late(moments: list[float], steps: list[float], planned_wait: float) -> list[float]:
+    """How many seconds later than planned the first sync after each step came, from the syncs that
+    were seen."""
+    return [min(m for m in moments if m >= step) - step - planned_wait for step in steps]
+
+
 def _unix_seconds(year: int, moment: str) -> float:
     """klog writes local time without a year."""
     return datetime.datetime.strptime(f"{year}{moment}", "%Y%m%d %H:%M:%S.%f").timestamp()
