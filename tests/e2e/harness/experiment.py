@@ -69,7 +69,10 @@ class Run:
     def pod_hours(self) -> float:
         """Of the replicas that were asked for, over the measured steps and the tail."""
         last = self.tail_end or self.end
-        return measures.replica_seconds(self.timeline, self.targets[0][0], last) / 3600
+        seconds = measures.replica_seconds(self.timeline, self.targets[0][0], last)
+        if self.late:
+            seconds += measures.postponed(self.targets, MINIMUM, self.late)
+        return seconds / 3600
 
     def figures(self) -> measures.ScaleOut:
         """The figures, with start and time to the maximum of the first measured step."""

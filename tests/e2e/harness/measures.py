@@ -48,16 +48,23 @@ def at_planned_syncs(
 ) -> ScaleOut:
     """The figures of a run had the controller's first sync after each target come when it was
     planned, and not so many seconds later: each postponed all replicas that the target added."""
-    highest, missing = base, 0.0
-    for (_, replicas), seconds in zip(targets, late, strict=True):
-        missing += max(0.0, replicas - highest) * seconds
-        highest = max(highest, replicas)
+    missing = postponed(targets, base, late)
+    highest = max(replicas for _, replicas in targets)
     return ScaleOut(
         start=None if figures.start is None else figures.start - late[0],
         to_max=None if figures.to_max is None else figures.to_max - late[0],
         coverage_percent=figures.coverage_percent + missing / _area(targets, end, base) * 100,
         delay_seconds=figures.delay_seconds - missing / (highest - base),
     )
+
+
+def postponed(targets: Sequence[tuple[float, float]], base: float, late: Sequence[float]) -> float:
+    """Replica-seconds that syncs which came so much later than planned cost."""
+    highest, seconds = base, 0.0
+    for (_, replicas), delay in zip(targets, late, strict=True):
+        seconds += max(0.0, replicas - highest) * delay
+        highest = max(highest, replicas)
+    return seconds
 
 
 def _area(targets: Sequence[tuple[float, float]], end: float, base: float) -> float:
