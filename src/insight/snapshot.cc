@@ -82,19 +82,6 @@ hpa::Pod ReadPod(const json::object& object) {
   return out;
 }
 
-/// The workload that owns a pod: of a ReplicaSet that a Deployment made, the Deployment, which the
-/// hash at the end of the name tells.
-std::string OwnerOf(const kube::Pod& pod) {
-  if (pod.owner.kind.empty()) return {};
-  for (const auto& [key, hash] : pod.labels.entries()) {
-    const bool hashed = pod.owner.kind == "ReplicaSet" && key == "pod-template-hash" &&
-                        pod.owner.name.ends_with("-" + hash);
-    if (!hashed) continue;
-    return "Deployment/" + pod.owner.name.substr(0, pod.owner.name.size() - hash.size() - 1);
-  }
-  return pod.owner.kind + "/" + pod.owner.name;
-}
-
 PodFacts ReadFacts(const json::object& object) {
   const kube::Pod pod = kube::ParsePod(object);
   PodFacts facts{.owner = OwnerOf(pod), .finished = pod.phase == kube::PodPhase::kSucceeded};
@@ -258,6 +245,17 @@ base::Result<void> ReadAnswers(const json::object& document,
 }
 
 }  // namespace
+
+std::string OwnerOf(const kube::Pod& pod) {
+  if (pod.owner.kind.empty()) return {};
+  for (const auto& [key, hash] : pod.labels.entries()) {
+    const bool hashed = pod.owner.kind == "ReplicaSet" && key == "pod-template-hash" &&
+                        pod.owner.name.ends_with("-" + hash);
+    if (!hashed) continue;
+    return "Deployment/" + pod.owner.name.substr(0, pod.owner.name.size() - hash.size() - 1);
+  }
+  return pod.owner.kind + "/" + pod.owner.name;
+}
 
 base::Result<Snapshot> ReadSnapshot(std::string_view text) {
   json::error_code error;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "hpa/autoscaler.h"
 #include "kube/hpa_object.h"
+#include "kube/pod.h"
 
 namespace activescale::insight {
 
@@ -51,6 +52,10 @@ struct Snapshot {
 /// Reads what Collect made. Errors: kInvalidArgument, what is missing or broken, to be put after
 /// the name of the file.
 [[nodiscard]] base::Result<Snapshot> ReadSnapshot(std::string_view text);
+
+/// "Deployment/web"; of a ReplicaSet that a Deployment made, the Deployment, which the hash at the
+/// end of the name tells. "" for a pod that nobody controls.
+[[nodiscard]] std::string OwnerOf(const kube::Pod& pod);
 
 /// "2006-01-02T15:04:05Z".
 [[nodiscard]] std::string TimeText(base::WallTime time);
