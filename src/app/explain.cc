@@ -6,11 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "app/http_loop.h"
+#include "app/cluster_session.h"
 #include "app/sim_flags.h"
 #include "insight/collector.h"
 #include "insight/explain.h"
-#include "kube/api_client.h"
 
 namespace activescale::app {
 namespace {
@@ -43,20 +42,6 @@ void AddFlags(CLI::App& app, ExplainFlags& f) {
       ->capture_default_str();
 }
 
-/// The first of what was asked for, KUBECONFIG, ~/.kube/config and the pod's service account.
-base::Result<kube::ClusterAccess> FindAccess(const ExplainFlags& f,
-                                             const Environment& environment) {
-  std::string file = f.kubeconfig;
-  if (file.empty()) file = environment("KUBECONFIG").value_or("");
-  if (!file.empty()) return kube::LoadKubeconfig(file, f.context);
-  auto of_home =
-      kube::LoadKubeconfig(environment("HOME").value_or("") + "/.kube/config", f.context);
-  const auto host = environment("KUBERNETES_SERVICE_HOST");
-  if (of_home || of_home.error().code != base::Code::kNotFound || !host) return of_home;
-  return kube::InClusterAccess(*host, environment("KUBERNETES_SERVICE_PORT").value_or(""),
-                               std::string(kube::kServiceAccountDir));
-}
-
 /// What an HPA's name says. Errors: kInvalidArgument.
 base::Result<std::pair<std::string, std::string>> ParseName(const std::string& text) {
   constexpr std::string_view kPrefix = "hpa/";
@@ -74,17 +59,10 @@ base::Result<std::pair<std::string, std::string>> ParseName(const std::string& t
 base::Result<std::string> FromCluster(const ExplainFlags& f, const Environment& environment) {
   const auto name = ParseName(f.hpa);
   if (!name) return std::unexpected(name.error());
-  auto access = FindAccess(f, environment);
+  auto access = FindAccess(f.kubeconfig, f.context, environment);
   if (!access) return std::unexpected(std::move(access.error()));
-  const base::SystemClock clock;
-  HttpLoop loop;
-  kube::ApiClient api(loop.http(), *std::move(access), clock);
-  const insight::GetJson get = [&api](const std::string& path) {
-    return Await<insight::GetJson::result_type>([&](auto done) {
-      api.Send({.path = path, .content_type = {}, .body = {}}, std::move(done));
-    });
-  };
-  return insight::Collect(get, name->first, name->second, clock.WallNow());
+  ClusterSession session(*std::move(access));
+  return insight::Collect(session.Reader().get, name->first, name->second, session.Now());
 }
 
 base::Result<void> ExplainAll(const ExplainFlags& f, const Environment& environment) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "app/command_line.h"
+#include "app/doctor.h"
 #include "app/documentation.h"
 #include "app/explain.h"
 #include "app/query.h"
@@ -74,6 +75,8 @@ constexpr Command kCommands[] = {
     {"recommend", "target, minimum, maximum and window from a recorded history", RunRecommend},
     {"query", "ask a server of Prometheus's query API, with a plot in the terminal", RunQuery},
     {"explain", "what an HPA saw, what its controller makes of it, and why", RunExplain},
+    {"doctor", "why there is no metric: checks of a cluster, a process or an Envoy bootstrap",
+     RunDoctor},
     {"version", "print the version", RunVersion},
     {"help", "print this, or the help of a command", RunHelp},
     {"docs", "", RunDocs},

@@ -5,6 +5,7 @@ import pytest
 from tests.e2e.harness import paths
 from tests.e2e.harness.adapter import Adapter, grant_rights
 from tests.e2e.harness.cluster import Cluster
+from tests.e2e.harness.doctor import Doctor
 
 # The functional scenarios run with a quick HPA controller; its arithmetic is the same. Telemetry
 # of the model flushes each second there, so three flushes are a sensible TTL.
@@ -89,3 +90,49 @@ def namespace(cluster):
     name = cluster.new_namespace()
     yield name
     cluster.drop_namespaces([name])
+
+
+@pytest.fixture(scope="session")
+def _doctors_adapter(cluster):
+    """A process of its own: doctor judges by counters, which other scenarios move."""
+    grant_rights(cluster)
+    # All Envoys of the model are at the same address.
+    running = Adapter(cluster, _QUICK_TTL, "--ingest-peer-check=off", name="doctored")
+    try:
+        yield running.start()
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def doctor(cluster, _doctors_adapter, namespace):
+    """`doctor`, and an installation that is whole before and after the test."""
+    ready = Doctor(cluster, _doctors_adapter, namespace)
+    ready.installation.restore()
+    yield ready
+    ready.installation.restore()
+
+
+@pytest.fixture
+def start_adapter(doctor):
+    """Starts another process with flags of its own; it need not become ready."""
+    started = []
+
+    def start(*args):
+        adapter = Adapter(doctor.cluster, *args, name=f"doctored-{len(started)}")
+        started.append(adapter)
+        adapter.process.start()
+        return adapter
+
+    yield start
+    for adapter in started:
+        adapter.stop()
+
+
+@pytest.fixture
+def healthy(doctor):
+    """A workload that pushes and whose HPA gets its metric."""
+    doctor.push()
+    doctor.deploy()
+    doctor.cluster.wait_hpa_active(doctor.ns, "web")
+    return doctor

@@ -10,6 +10,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+_VALID_HOURS = 30 * 24
+
 
 @dataclasses.dataclass(frozen=True)
 class KeyPair:
@@ -52,8 +54,17 @@ class Authority:
             self._folder / (file_name or user.replace(":", "_")),
         )
 
-    def server(self, file_name: str, names: tuple[str, ...], also_client: bool = False) -> KeyPair:
-        """A serving certificate for `names` (DNS names or addresses), written as <file_name>.*."""
+    def server(
+        self,
+        file_name: str,
+        names: tuple[str, ...],
+        also_client: bool = False,
+        valid_until_hours: float = _VALID_HOURS,
+    ) -> KeyPair:
+        """A serving certificate for `names` (DNS names or addresses), written as <file_name>.*.
+
+        It is valid since an hour ago; with negative hours from now it has expired.
+        """
         usages = [ExtendedKeyUsageOID.SERVER_AUTH]
         if also_client:
             usages.append(ExtendedKeyUsageOID.CLIENT_AUTH)
@@ -62,6 +73,7 @@ class Authority:
             [_general_name(name) for name in names],
             usages,
             self._folder / file_name,
+            valid_until_hours,
         )
 
     def _issue(
@@ -70,10 +82,11 @@ class Authority:
         names: list[x509.GeneralName],
         usages: list[x509.ObjectIdentifier],
         stem: pathlib.Path,
+        valid_until_hours: float = _VALID_HOURS,
     ) -> KeyPair:
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
-            _builder(subject, self._subject, key)
+            _builder(subject, self._subject, key, valid_until_hours)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), True)
             .add_extension(_key_usage(sign_certificates=False), True)
             .add_extension(x509.ExtendedKeyUsage(usages), False)
@@ -104,7 +117,10 @@ def _write_key(key: ec.EllipticCurvePrivateKey, path: pathlib.Path) -> pathlib.P
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    valid_until_hours: float = _VALID_HOURS,
 ) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.UTC)
     return (
@@ -114,7 +130,7 @@ def _builder(
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(days=30))
+        .not_valid_after(now + datetime.timedelta(hours=valid_until_hours))
     )
 
 

@@ -18,7 +18,12 @@ SERVICE_ACCOUNT = "activescale"
 def grant_rights(
     cluster: Cluster, service_account: str = SERVICE_ACCOUNT, without: tuple[str, ...] = ()
 ) -> None:
-    """Applies the service account and the RBAC rules of an installation.
+    """Applies the service account and the RBAC rules of an installation."""
+    cluster.plane.kubectl.apply(rights(service_account, without))
+
+
+def rights(service_account: str = SERVICE_ACCOUNT, without: tuple[str, ...] = ()) -> list[dict]:
+    """Namespace, service account and RBAC rules as the manifests have them.
 
     A `service_account` of another name gets bindings of its own to the same roles. Bindings named
     in `without` are left out.
@@ -40,7 +45,7 @@ def grant_rights(
             metadata["name"] += f":{service_account}"
             for subject in document["subjects"]:
                 subject["name"] = service_account
-    cluster.plane.kubectl.apply(documents)
+    return documents
 
 
 def grant_component(cluster: Cluster, component: str) -> None:
