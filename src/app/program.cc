@@ -14,6 +14,7 @@
 #include "app/query.h"
 #include "app/serve.h"
 #include "app/simulate.h"
+#include "app/top.h"
 #include "base/log.h"
 
 namespace activescale::app {
@@ -77,6 +78,7 @@ constexpr Command kCommands[] = {
     {"explain", "what an HPA saw, what its controller makes of it, and why", RunExplain},
     {"doctor", "why there is no metric: checks of a cluster, a process or an Envoy bootstrap",
      RunDoctor},
+    {"top", "workloads with what they have in flight, refreshed", RunTop},
     {"version", "print the version", RunVersion},
     {"help", "print this, or the help of a command", RunHelp},
     {"docs", "", RunDocs},
