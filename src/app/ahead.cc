@@ -209,7 +209,7 @@ base::Result<std::vector<scaleahead::TargetPod>> Ahead::PodsOf(
 
 void Ahead::OnRaised(const kube::HpaObject& hpa, const metric::Selector& selector) {
   auto pods = cluster_.pods().Select(hpa.ns, selector);
-  if (pods) standing_.Stand(hpa.ns, hpa.target.name, *std::move(pods));
+  if (pods) standing_.Stand(hpa.ns, hpa.target.name, *pods);
 }
 
 /// One replica acts for an HPA, and none while it is not known which ones are ready. Replicas that

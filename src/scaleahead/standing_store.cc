@@ -20,7 +20,7 @@ StandingStore::StandingStore(store::SampleStore& store, WorkloadOf workload_of,
                                     "new pods were taking over load.")) {}
 
 void StandingStore::Stand(const std::string& ns, const std::string& workload,
-                          std::vector<metric::PodKey> pods) {
+                          const std::vector<metric::PodKey>& pods) {
   const Key key(ns, workload);
   {
     const MutexLock lock(mutex_);

@@ -39,8 +39,8 @@ class StandingStore final : public store::SampleStore {
 
   /// The workload was scaled up: what is known of `pods`, its pods of now, stands. One that stands
   /// already stays as it is, for longer.
-  void Stand(const std::string& ns, const std::string& workload, std::vector<metric::PodKey> pods)
-      EXCLUDES(mutex_);
+  void Stand(const std::string& ns, const std::string& workload,
+             const std::vector<metric::PodKey>& pods) EXCLUDES(mutex_);
   /// Its values are those of the store again.
   void Release(const std::string& ns, const std::string& workload) EXCLUDES(mutex_);
   void ReleaseAll() EXCLUDES(mutex_);
