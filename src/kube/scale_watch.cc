@@ -8,13 +8,14 @@ namespace {
 // As a WatchGroup judges it: longer without contact, and what we know is too old to act on.
 constexpr std::chrono::seconds kMaxSilence{180};
 
-WatchGroup::Resource Hpas() {
+WatchGroup::Resource Hpas(bool whole) {
+  const FieldMask numbers = {"spec.minReplicas", "spec.maxReplicas", "status.currentReplicas",
+                             "status.desiredReplicas"};
   return {.name = "horizontalpodautoscalers",
           .prefix = "/apis/autoscaling/v2",
           .field_selector = {},
           .metadata_only = false,
-          .mask = {"spec.minReplicas", "spec.maxReplicas", "status.currentReplicas",
-                   "status.desiredReplicas"}};
+          .mask = whole ? FieldMask{"spec", "status"} : numbers};
 }
 
 WatchGroup::Resource Deployments() {
@@ -48,10 +49,19 @@ std::vector<ObjectNumbers::Field> ScaleWatch::DeploymentFields() {
 }
 
 ScaleWatch::ScaleWatch(const WatchGroup::Context& context,
-                       const std::vector<std::string>& namespaces)
+                       const std::vector<std::string>& namespaces, ObjectSink* whole_hpas)
     : hpas_(HpaFields()),
       deployments_(DeploymentFields()),
-      hpa_group_(context, Hpas(), namespaces, hpas_),
+      hpa_sink_(
+          [this, whole_hpas](const boost::json::object& hpa) {
+            hpas_.Upsert(hpa);
+            if (whole_hpas != nullptr) whole_hpas->Upsert(hpa);
+          },
+          [this, whole_hpas](std::string_view ns, std::string_view name) {
+            hpas_.Remove(ns, name);
+            if (whole_hpas != nullptr) whole_hpas->Remove(ns, name);
+          }),
+      hpa_group_(context, Hpas(whole_hpas != nullptr), namespaces, hpa_sink_),
       deployment_group_(context, Deployments(), namespaces, deployments_) {}
 
 void ScaleWatch::Start() {

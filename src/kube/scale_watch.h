@@ -12,8 +12,10 @@ namespace activescale::kube {
 /// Threads: any. Destroy it only when the HTTP client's Run has returned.
 class ScaleWatch {
  public:
-  /// `namespaces` empty: all.
-  ScaleWatch(const WatchGroup::Context& context, const std::vector<std::string>& namespaces);
+  /// `namespaces` empty: all. `whole_hpas`, if there is one, gets each HPA with its whole spec and
+  /// status, too.
+  ScaleWatch(const WatchGroup::Context& context, const std::vector<std::string>& namespaces,
+             ObjectSink* whole_hpas = nullptr);
 
   void Start();
 
@@ -34,6 +36,7 @@ class ScaleWatch {
  private:
   ObjectNumbers hpas_;
   ObjectNumbers deployments_;
+  FunctionSink hpa_sink_;
   WatchGroup hpa_group_;
   WatchGroup deployment_group_;
 };

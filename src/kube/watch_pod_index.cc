@@ -54,6 +54,16 @@ WatchGroup::Resource Services() {
           .mask = {"spec.selector"}};
 }
 
+PodInfo InfoOf(const PodStore::Record& record) {
+  return {.name = std::string(record.name),
+          .phase = record.phase,
+          .ready = record.ready,
+          .terminating = record.terminating,
+          .ready_since = record.ready_since,
+          .created = record.created,
+          .ip = record.ips.empty() ? "" : record.ips.front().ToString()};
+}
+
 std::string_view NamespaceOf(const boost::json::object& object) {
   return FindString(object, {"metadata", "namespace"});
 }
@@ -264,15 +274,15 @@ base::Result<std::vector<PodInfo>> WatchPodIndex::Describe(std::string_view ns,
   MutexLock lock(mutex_);
   std::vector<PodInfo> pods;
   for (const PodStore::Record* record : pods_.Select(ns, selector)) {
-    pods.push_back({.name = std::string(record->name),
-                    .phase = record->phase,
-                    .ready = record->ready,
-                    .terminating = record->terminating,
-                    .ready_since = record->ready_since,
-                    .created = record->created,
-                    .ip = record->ips.empty() ? "" : record->ips.front().ToString()});
+    pods.push_back(InfoOf(*record));
   }
   return pods;
+}
+
+std::optional<PodInfo> WatchPodIndex::Find(metric::PodKeyView pod) const {
+  MutexLock lock(mutex_);
+  const PodStore::Record* record = pods_.Find(pod);
+  return record == nullptr ? std::nullopt : std::optional(InfoOf(*record));
 }
 
 PeerVerdict WatchPodIndex::CheckPeer(metric::PodKeyView pod, std::string_view peer) const {

@@ -62,6 +62,9 @@ class WatchPodIndex final : public PodIndex {
   [[nodiscard]] base::Result<std::vector<PodInfo>> Describe(std::string_view ns,
                                                             const metric::Selector& selector) const;
 
+  /// One pod, terminating or not; nothing if there is none or it is not known.
+  [[nodiscard]] std::optional<PodInfo> Find(metric::PodKeyView pod) const;
+
   /// Compares a connection's address, as IpAddress::ParsePeer reads it, with the pod that it claims
   /// to be.
   [[nodiscard]] PeerVerdict CheckPeer(metric::PodKeyView pod, std::string_view peer) const;

@@ -128,6 +128,8 @@ TEST_F(WatchPodIndexTest, FinishedPodsNeverAndTerminatingOnesOnlyIfAsked) {
   ASSERT_EQ(described->size(), 3U);
   EXPECT_TRUE((*described)[1].terminating);
   EXPECT_EQ((*described)[2].phase, PodPhase::kPending);
+  EXPECT_TRUE(index_->Find({"ns", "going"}) && index_->Find({"ns", "going"})->terminating);
+  EXPECT_FALSE(index_->Find({"ns", "done"}));
   EXPECT_THAT(server_.Requests(kListPods)[0].target,
               HasSubstr("fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"));
 }
