@@ -28,6 +28,8 @@ RedisStore::RedisStore(const RedisStoreOptions& options, std::unique_ptr<redis::
     : client_(std::move(client)),
       pending_(registry.AddGauge("activescale_redis_pending_writes",
                                  "Streams whose newest state is not yet in Redis.")),
+      clock_(clock),
+      context_(options.context),
       writer_({options.ttl, options.context, options.max_streams}, *client_, clock, registry, seed),
       reader_({options.ttl, options.context}, *client_, clock, registry),
       log_({.context = options.context, .replica = seed}, *client_, clock, registry) {
@@ -48,7 +50,18 @@ void RedisStore::Start() {
            [this] {
              writer_.FlushDue();
              log_.Tick();
+             if (board_) board_->Tick();
            }});
+}
+
+void RedisStore::ShareStreams(const std::string& replica, std::function<uint64_t()> streams) {
+  board_ =
+      std::make_unique<ReplicaBoard>(ReplicaBoard::Options{.context = context_, .replica = replica},
+                                     std::move(streams), *client_, clock_);
+}
+
+std::vector<ReplicaBoard::Entry> RedisStore::OtherReplicas() const {
+  return board_ ? board_->Known() : std::vector<ReplicaBoard::Entry>();
 }
 
 std::unique_ptr<PodStream> RedisStore::Open(metric::PodKey pod) {

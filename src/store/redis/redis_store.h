@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "redis/client.h"
 #include "store/redis/reader.h"
 #include "store/redis/redis_log.h"
+#include "store/redis/replica_board.h"
 #include "store/redis/writer.h"
 #include "store/sample_store.h"
 #include "telemetry/health.h"
@@ -40,6 +42,12 @@ class RedisStore final : public SampleStore {
              const base::Clock& clock, telemetry::Registry& registry, uint64_t seed);
   ~RedisStore() override;
 
+  /// Has the replicas tell each other how many streams each holds, for people to see. Call before
+  /// Start; `streams` must be callable on the loop for as long as it runs.
+  void ShareStreams(const std::string& replica, std::function<uint64_t()> streams);
+  /// What the others told; nothing without ShareStreams.
+  [[nodiscard]] std::vector<ReplicaBoard::Entry> OtherReplicas() const;
+
   /// Starts the client. Call once.
   void Start();
 
@@ -62,9 +70,12 @@ class RedisStore final : public SampleStore {
 
   std::unique_ptr<redis::Client> client_;
   telemetry::Gauge& pending_;
+  const base::Clock& clock_;
+  const std::string context_;
   Writer writer_;
   Reader reader_;
   RedisLog log_;
+  std::unique_ptr<ReplicaBoard> board_;  // null: nobody asked for it
 };
 
 }  // namespace activescale::store
