@@ -18,6 +18,7 @@ from tests.lib.api import CUSTOM, HttpClient
 from tests.lib.envoy import Envoy, EnvoyOptions, Pod
 from tests.lib.traffic import HoldingBackend
 
+DASHBOARD = "--dashboard-address=127.0.0.1:0"
 METRICS = ("inbound_active_requests", "active_connections")
 POD = Pod("web-0", "shop", {"app": "web"}, "web")
 PREFIX = "inbound_0.0.0.0_8080;"
@@ -66,6 +67,7 @@ def print_introduction(server: Activescale, envoy: Envoy) -> None:
     print("ask yourself:")
     print(f"  curl -gks '{url}/{METRICS[0]}?labelSelector=app%3Dweb'")
     print(f"  curl -s 'http://127.0.0.1:{server.health_port}/readyz?verbose'")
+    print(f"see it move: {server.dashboard_url}")
     print(f"\n{'time':<10}{'clients':>8}{METRICS[0]:>26}{METRICS[1]:>21}", flush=True)
 
 
@@ -98,7 +100,7 @@ def main() -> int:
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         backend = stack.enter_context(contextlib.closing(HoldingBackend(REQUEST_SECONDS)))
-        server = Activescale(folder, binary=options.binary).start()
+        server = Activescale(folder, DASHBOARD, binary=options.binary).start()
         stack.callback(server.stop)
         envoy_options = EnvoyOptions((PREFIX,), flush_seconds=1)
         envoy = Envoy(POD, [server.grpc_port], backend.port, folder, envoy_options).start()

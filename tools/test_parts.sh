@@ -110,8 +110,9 @@ part_lint() {
   check tools-tests python -m pytest tools bench -q || status=1
   mapfile -t files < <(own_files '*.cc' '*.h' '*.proto')
   check clang-format clang-format-19 --dry-run --Werror "${files[@]}" || status=1
-  mapfile -t scripts < <(own_files dev .ci/run '*.sh' bench/run 'tests/*/run' |
+  mapfile -t scripts < <(own_files dev .ci/run '*.sh' bench/run web/build 'tests/*/run' |
     xargs -r grep -lE '^#!.*bash|shellcheck shell=bash')
+  check web-types web/build types || status=1
   check shellcheck shellcheck -x "${scripts[@]}" || status=1
   check ruff-format ruff format --check --quiet . || status=1
   check ruff ruff check --quiet . || status=1

@@ -86,7 +86,8 @@ Cluster::Cluster(ClusterAccesses accesses, const Config& config, const base::Clo
                                         "Ready replicas besides this one, none of which knows the "
                                         "pods of the others. Anything above 0 is a fault.")) {
   if (config.watch_hpas) {
-    scales_ = std::make_unique<kube::ScaleWatch>(WatchContext(), config.namespaces);
+    if (config.dashboard_address.given()) hpas_ = std::make_unique<insight::HpaTable>();
+    scales_ = std::make_unique<kube::ScaleWatch>(WatchContext(), config.namespaces, hpas_.get());
   }
   if (!config.pod_namespace.empty()) {
     replicas_ = std::make_unique<kube::ReplicaWatch>(

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/warning_gate.h"
+#include "insight/hpa_table.h"
 #include "kube/api_client.h"
 #include "kube/api_reviews.h"
 #include "kube/apiservice_ca.h"
@@ -62,6 +63,8 @@ class Cluster {
   [[nodiscard]] metricsapi::AccessControl& access() { return access_; }
   /// Null if nobody asked for it.
   [[nodiscard]] const kube::ScaleWatch* scales() const { return scales_.get(); }
+  /// Whole HPAs; null if nobody watches or shows them.
+  [[nodiscard]] const insight::HpaTable* hpas() const { return hpas_.get(); }
   void AddChecks(telemetry::HealthChecks& checks);
 
   /// Names, in order, of the replicas that our Service shows as ready; none if nobody told us which
@@ -83,6 +86,7 @@ class Cluster {
   kube::ApiClient authentication_api_;
   kube::ApiClient authorization_api_;
   kube::WatchPodIndex pods_;
+  std::unique_ptr<insight::HpaTable> hpas_;
   std::unique_ptr<kube::ScaleWatch> scales_;
   kube::DelegatedAuthConfigWatch auth_config_;
   kube::ApiTokenReviewer tokens_;

@@ -118,6 +118,9 @@ struct Config {
 
   ScaleAhead scale_ahead = ScaleAhead::kOff;
 
+  // Dashboard.
+  ListenAddress dashboard_address;
+
   // Health and self-metrics.
   std::string health_bind_address;
   uint16_t health_port = 0;

@@ -173,6 +173,8 @@ TEST_F(LoadConfigTest, SettingsThatDoNotFitTogetherAreFaults) {
       {{"--health-bind-address=10.0.0.1"}, "health-bind-address 10.0.0.1"},
       {{"--keda-address=0.0.0.0:9091"}, "keda-tls-client-ca-file"},
       {{"--keda-address=127.0.0.1:9000"}, "grpc-port and the port of keda-address are both 9000"},
+      {{"--dashboard-address=0.0.0.0:18081"}, "dashboard-address 0.0.0.0"},
+      {{"--dashboard-address=127.0.0.1:18080"}, "health-port and the port of dashboard-address"},
       {{"--keda-tls-cert-file=a"}, "keda-tls-cert-file is given without"},
       {{"--keda-tls-client-ca-file=a"}, "without keda-tls-cert-file"},
   };
@@ -180,6 +182,8 @@ TEST_F(LoadConfigTest, SettingsThatDoNotFitTogetherAreFaults) {
     EXPECT_THAT(Load(c.arguments).faults, ElementsAre(HasSubstr(c.want))) << c.arguments[0];
   }
   EXPECT_THAT(Load({"--bind-address=0.0.0.0", "--insecure-no-auth"}).faults, IsEmpty());
+  EXPECT_THAT(Load({"--dashboard-address=127.0.0.1:18081"}).faults, IsEmpty());
+  EXPECT_THAT(Load({"--dashboard-address=[::]:18081", "--kubeconfig=a"}).faults, IsEmpty());
   EXPECT_THAT(Load({"--keda-address=[::]:9091", "--keda-insecure-no-auth"}).faults, IsEmpty());
   EXPECT_THAT(Load({"--keda-address=[::]:9091", "--keda-tls-cert-file=a",
                     "--keda-tls-private-key-file=b", "--keda-tls-client-ca-file=c"})

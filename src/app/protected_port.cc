@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/setting_values.h"
 #include "base/log.h"
 #include "metricsapi/bearer_file.h"
 
@@ -15,7 +16,8 @@ base::Result<std::unique_ptr<ProtectedPort>> ProtectedPort::Open(Options options
   if (!options.token_file.empty()) {
     port->token_ = std::make_unique<metricsapi::BearerFile>(options.token_file);
     access = port->token_.get();
-  } else if (!parts.config.insecure_no_auth) {
+  } else if (!parts.config.insecure_no_auth &&
+             !(options.open_on_loopback && IsLoopback(options.address.host))) {
     access = parts.cluster_access;
   }
   if (access != nullptr) {

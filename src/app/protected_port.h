@@ -32,6 +32,9 @@ class ProtectedPort {
     /// What kube-apiserver is asked for: a verb on a path, as nonResourceURLs of a role name it.
     std::string verb;
     std::string permission;
+    /// Plain HTTP for everybody on loopback, in a cluster, too: who may forward a port to the pod
+    /// may look.
+    bool open_on_loopback = false;
     size_t max_body_bytes = size_t{1} << 20;
     metricsapi::AccessGate::Refuse refuse;
     std::function<net::HttpResponse(int status, std::string_view message)> render_error;
@@ -51,6 +54,8 @@ class ProtectedPort {
   ~ProtectedPort() { Stop(); }
   ProtectedPort(const ProtectedPort&) = delete;
   ProtectedPort& operator=(const ProtectedPort&) = delete;
+
+  [[nodiscard]] net::IoLoop& loop() { return loop_; }
 
   void Start();
   /// As HttpServer::Drain.

@@ -36,6 +36,8 @@ constexpr milliseconds kStreamsDeadline{6'000};
 /// Calls of KEDA take milliseconds, and its streams have no end of their own.
 constexpr milliseconds kKedaDeadline{500};
 constexpr milliseconds kRequestsDeadline{8'000};
+/// Pages connect again by themselves.
+constexpr milliseconds kDashboardDeadline{500};
 constexpr milliseconds kFlushDeadline{2'000};
 constexpr seconds kStageSlack{2};
 
@@ -156,8 +158,8 @@ base::Result<std::unique_ptr<Server>> Server::Start(const Config& config,
   if (auto loaded = server->signals_.Load(); !loaded) {
     return std::unexpected(std::move(loaded.error()));
   }
-  for (const auto open :
-       {&Server::OpenHealth, &Server::OpenHttps, &Server::OpenSignalHttp, &Server::OpenGrpc}) {
+  for (const auto open : {&Server::OpenHealth, &Server::OpenHttps, &Server::OpenSignalHttp,
+                          &Server::OpenDashboard, &Server::OpenGrpc}) {
     if (auto opened = (server.get()->*open)(); !opened) {
       return std::unexpected(std::move(opened.error()));
     }
@@ -286,6 +288,30 @@ base::Result<void> Server::OpenSignalHttp() {
   return {};
 }
 
+base::Result<void> Server::OpenDashboard() {
+  if (!config_.dashboard_address.given()) return {};
+  auto opened = Dashboard::Open({.config = config_,
+                                 .clock = clock_,
+                                 .tls = certificate_->context(),
+                                 .cluster_access = cluster_ ? &cluster_->access() : nullptr,
+                                 .observe = ConnectionCounters("dashboard")},
+                                {.pods = pods_,
+                                 .store = store_,
+                                 .checks = checks_,
+                                 .ingest = ingest_.metrics(),
+                                 .cluster = cluster_.get(),
+                                 .redis = redis_.get(),
+                                 .registry = registry_});
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  dashboard_ = *std::move(opened);
+  if (redis_ && !config_.pod_name.empty()) {
+    redis_->ShareStreams(config_.pod_name, [&open = ingest_.metrics().open_streams] {
+      return static_cast<uint64_t>(open.Value());
+    });
+  }
+  return {};
+}
+
 base::Result<void> Server::OpenHealth() {
   const std::string address = BindAddress(config_, config_.health_bind_address);
   auto opened = net::HttpServer::Listen(health_loop_,
@@ -322,6 +348,7 @@ void Server::StartThreads() {
     redis_thread_ = std::make_unique<Thread>("redis", [this] { redis_loop_.Run(); });
   }
   signal_http_->Start();
+  if (dashboard_) dashboard_->Start();
   https_thread_ = std::make_unique<Thread>("https", [this] { https_loop_.Run(); });
   health_thread_ = std::make_unique<Thread>("health", [this] { health_loop_.Run(); });
   if (!cluster_) return;
@@ -384,6 +411,7 @@ void Server::AddShutdownStages(base::ShutdownStages& stages) {
   stages.Add("answering the requests in flight", kRequestsDeadline + kStageSlack, [this] {
     const base::SteadyTime deadline = clock_.Now() + kRequestsDeadline;
     const bool answered = https_server_->Drain(kRequestsDeadline);
+    if (dashboard_) dashboard_->Drain(kDashboardDeadline);
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - clock_.Now());
     if (!signal_http_->Drain(std::max(left, milliseconds(0))) || !answered) {
       LOG_WARNING("shutdown: cut HTTPS requests that were not answered in {} ms",
@@ -404,6 +432,7 @@ void Server::StopThreads() {
   if (cluster_) cluster_->Stop();
   if (ahead_) ahead_->Stop();
   if (signal_http_) signal_http_->Stop();
+  if (dashboard_) dashboard_->Stop();
   signals_.Stop();
   if (redis_) redis_loop_.Stop();
   redis_thread_.reset();

@@ -11,6 +11,7 @@
 #include "app/ahead.h"
 #include "app/cluster.h"
 #include "app/config.h"
+#include "app/dashboard.h"
 #include "app/last_replica.h"
 #include "app/signal_http.h"
 #include "app/signal_plane.h"
@@ -64,6 +65,7 @@ class Server {
   base::Result<void> OpenGrpc();
   base::Result<void> OpenHttps();
   base::Result<void> OpenSignalHttp();
+  base::Result<void> OpenDashboard();
   base::Result<void> OpenHealth();
   void AddChecks();
   [[nodiscard]] telemetry::CheckResult CheckStore();
@@ -117,6 +119,7 @@ class Server {
   std::unique_ptr<net::HttpServer> https_server_;
   std::unique_ptr<net::HttpServer> health_server_;
   std::unique_ptr<SignalHttp> signal_http_;
+  std::unique_ptr<Dashboard> dashboard_;  // null: not asked for
 
   // Last: they use all of the above.
   net::IoLoop::Ticker housekeeping_;

@@ -98,6 +98,7 @@ constexpr std::string_view kStore = "Store";
 constexpr std::string_view kApi = "Custom Metrics API";
 constexpr std::string_view kKubernetes = "Kubernetes";
 constexpr std::string_view kHealth = "Health";
+constexpr std::string_view kDashboard = "Dashboard";
 constexpr std::string_view kProcess = "Process";
 
 constexpr std::string_view kBindHelp =
@@ -298,6 +299,12 @@ std::vector<Setting> OtherSettings() {
       {kHealth, "health-port", "ACTIVESCALE_HEALTH_PORT", "port", "18080",
        "Plain HTTP port of /healthz, /livez, /readyz and /metrics. 0: a free one.",
        Port(&Config::health_port)},
+      {kDashboard, "dashboard-address", "ACTIVESCALE_DASHBOARD_ADDRESS", "host:port", "",
+       "Where to show workloads live in a browser; 127.0.0.1:18081 is right with kubectl "
+       "port-forward: plain HTTP on loopback, for requests to localhost. Elsewhere HTTPS to whom "
+       "kube-apiserver allows `get` of the path /activescale/dashboard, or plain HTTP with "
+       "insecure-no-auth. Empty: not served.",
+       Listen(&Config::dashboard_address)},
       {kProcess, "shutdown-delay-duration", "ACTIVESCALE_SHUTDOWN_DELAY_DURATION", "duration", "5s",
        "Time from SIGTERM, when /readyz turns 503, until the ports close.",
        Duration(&Config::shutdown_delay, seconds(0), std::chrono::hours(1))},
@@ -358,6 +365,13 @@ std::vector<std::string> CrossFaults(const Config& config) {
                     "127.0.0.1, or give --insecure-no-auth to accept that",
                     name, address));
   }
+  if (config.dashboard_address.given() && !IsLoopback(config.dashboard_address.host) &&
+      !config.insecure_no_auth && !ExpectsCluster(config)) {
+    faults.push_back(
+        fmt::format("dashboard-address {} is reachable from other machines and nobody can tell who "
+                    "looks: use 127.0.0.1, or give --insecure-no-auth to accept that",
+                    config.dashboard_address.host));
+  }
   if (!config.redis.address.empty()) {
     if (const auto parsed = redis::MakeConfig(config.redis); !parsed) {
       faults.push_back(parsed.error().message);
@@ -388,7 +402,8 @@ std::vector<std::string> CrossFaults(const Config& config) {
       {"grpc-port", config.grpc_port},
       {"secure-port", config.secure_port},
       {"health-port", config.health_port},
-      {"the port of keda-address", config.keda_address.port}};
+      {"the port of keda-address", config.keda_address.port},
+      {"the port of dashboard-address", config.dashboard_address.port}};
   for (size_t i = 0; i < std::size(ports); ++i) {
     for (size_t j = i + 1; j < std::size(ports); ++j) {
       if (ports[i].second == 0 || ports[i].second != ports[j].second) continue;

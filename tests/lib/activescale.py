@@ -11,6 +11,7 @@ from tests.lib.process import Process
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("ACTIVESCALE_BINARY", ROOT / "build/release/activescale"))
 _LISTENING = re.compile(r"\] (gRPC|HTTPS|health) listening on \S*:(\d+)$", re.MULTILINE)
+_DASHBOARD = re.compile(r"\] dashboard listening on 127\.0\.0\.1:(\d+) ")
 
 
 class Activescale(Process):
@@ -56,6 +57,12 @@ class Activescale(Process):
     @property
     def health_port(self) -> int:
         return self._ports["health"]
+
+    @property
+    def dashboard_url(self) -> str:
+        """Of a process that was given a dashboard-address on 127.0.0.1."""
+        (port,) = _DASHBOARD.findall(self.log_path.read_text())
+        return f"http://127.0.0.1:{port}/"
 
     @property
     def ports(self) -> tuple[int, int, int]:
