@@ -21,22 +21,6 @@ using scaleahead::MetricReading;
 /// Who acts is looked up this often; a replica that died is noticed by its EndpointSlice.
 constexpr std::chrono::milliseconds kReplicasAge{100};
 
-hpa::PodPhase PhaseOf(kube::PodPhase phase) {
-  switch (phase) {
-    case kube::PodPhase::kPending:
-      return hpa::PodPhase::kPending;
-    case kube::PodPhase::kRunning:
-      return hpa::PodPhase::kRunning;
-    case kube::PodPhase::kSucceeded:
-      return hpa::PodPhase::kSucceeded;
-    case kube::PodPhase::kFailed:
-      return hpa::PodPhase::kFailed;
-    case kube::PodPhase::kUnknown:
-      break;
-  }
-  return hpa::PodPhase::kUnknown;
-}
-
 std::string Lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
@@ -199,7 +183,7 @@ base::Result<std::vector<scaleahead::TargetPod>> Ahead::PodsOf(
   pods.reserve(found->size());
   for (const kube::PodInfo& pod : *found) {
     pods.push_back({.pod = {.name = pod.name,
-                            .phase = PhaseOf(pod.phase),
+                            .phase = pod.phase,
                             .deleting = pod.terminating,
                             .ready = pod.ready},
                     .ready_since = pod.ready ? std::optional(pod.ready_since) : std::nullopt});

@@ -59,20 +59,12 @@ base::Result<int64_t> Milli(const json::value* value, std::string_view of) {
 
 hpa::Pod ReadPod(const json::object& object) {
   const kube::Pod pod = kube::ParsePod(object);
-  constexpr std::pair<kube::PodPhase, hpa::PodPhase> kPhases[] = {
-      {kube::PodPhase::kPending, hpa::PodPhase::kPending},
-      {kube::PodPhase::kRunning, hpa::PodPhase::kRunning},
-      {kube::PodPhase::kSucceeded, hpa::PodPhase::kSucceeded},
-      {kube::PodPhase::kFailed, hpa::PodPhase::kFailed}};
   hpa::Pod out{.name = pod.name,
-               .phase = hpa::PodPhase::kUnknown,
+               .phase = pod.phase,
                .deleting = pod.terminating,
                .ready = std::nullopt,
                .ready_since = {},
                .started = kube::ParseTime(FindString(object, {"status", "startTime"}))};
-  for (const auto& [theirs, ours] : kPhases) {
-    if (pod.phase == theirs) out.phase = ours;
-  }
   for (const json::object* condition : Objects(object, {"status", "conditions"})) {
     if (FindString(*condition, {"type"}) != "Ready") continue;
     out.ready = FindString(*condition, {"status"}) == "True";

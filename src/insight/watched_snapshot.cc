@@ -8,27 +8,11 @@
 namespace activescale::insight {
 namespace {
 
-hpa::PodPhase PhaseOf(kube::PodPhase phase) {
-  switch (phase) {
-    case kube::PodPhase::kPending:
-      return hpa::PodPhase::kPending;
-    case kube::PodPhase::kRunning:
-      return hpa::PodPhase::kRunning;
-    case kube::PodPhase::kSucceeded:
-      return hpa::PodPhase::kSucceeded;
-    case kube::PodPhase::kFailed:
-      return hpa::PodPhase::kFailed;
-    case kube::PodPhase::kUnknown:
-      break;
-  }
-  return hpa::PodPhase::kUnknown;
-}
-
 hpa::Pod MakePod(const WorkloadPageInput& input, const std::string& name) {
   hpa::Pod pod{.name = name};
   const auto info = input.find_pod ? input.find_pod({input.ns, name}) : std::nullopt;
   if (!info) return pod;
-  pod.phase = PhaseOf(info->phase);
+  pod.phase = info->phase;
   pod.deleting = info->terminating;
   pod.ready = info->ready;
   pod.started = info->created;

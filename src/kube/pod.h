@@ -10,6 +10,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/clock.h"
+#include "hpa/types.h"
 #include "kube/ip_address.h"
 #include "kube/object_stream.h"
 #include "metric/labels.h"
@@ -25,7 +26,7 @@ struct OwnerRef {
   friend auto operator<=>(const OwnerRef&, const OwnerRef&) = default;
 };
 
-enum class PodPhase : uint8_t { kUnknown, kPending, kRunning, kSucceeded, kFailed };
+using hpa::PodPhase;
 
 /// What we keep of a pod. Source: kubernetes/api:core/v1/types.go.
 struct Pod {
