@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "base/log.h"
+#include "base/lower.h"
 #include "kube/api_client.h"
 #include "kube/pod_store.h"
 #include "metricsapi/request_target.h"
@@ -20,11 +19,6 @@ using scaleahead::MetricReading;
 
 /// Who acts is looked up this often; a replica that died is noticed by its EndpointSlice.
 constexpr std::chrono::milliseconds kReplicasAge{100};
-
-std::string Lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 /// What the controller makes of our answer.
 MetricReading FromCustom(base::Result<metricsapi::CustomMetricsAnswer> found) {
@@ -154,8 +148,9 @@ MetricReader Ahead::ReaderOf(const kube::HpaObject& hpa, size_t metric, const st
   if (spec.type == hpa::MetricType::kExternal) {
     auto selector = metric::Selector::Parse(hpa.sources[metric].selector);
     if (external_ == nullptr || !selector) return {};
-    return [external = external_, query = metricsapi::ExternalMetricsQuery{
-                                      hpa.ns, Lower(spec.name), *std::move(selector)}](auto done) {
+    return [external = external_,
+            query = metricsapi::ExternalMetricsQuery{hpa.ns, base::Lower(spec.name),
+                                                     *std::move(selector)}](auto done) {
       external->ReadValues(query, [done = std::move(done)](const auto& found) mutable {
         done(FromExternal(found));
       });

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <optional>
 #include <utility>
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "base/lower.h"
 #include "insight/snapshot.h"
 #include "kube/hpa_object.h"
 #include "kube/json.h"
@@ -86,11 +85,6 @@ const kube::FieldMask& AnswerMask() {
 const kube::FieldMask& EventMask() {
   static const kube::FieldMask mask = {"reason", "message", "count", "lastTimestamp", "eventTime"};
   return mask;
-}
-
-std::string Lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
 }
 
 /// Asks, and collects the document.
@@ -190,7 +184,7 @@ kube::ApiResult<std::string> Collection::PathOf(const hpa::MetricSpec& spec,
   }
   if (spec.type == hpa::MetricType::kExternal) {
     return fmt::format("/apis/external.metrics.k8s.io/v1beta1/namespaces/{}/{}?labelSelector={}",
-                       ns_, QueryEscape(Lower(spec.name)), series);
+                       ns_, QueryEscape(base::Lower(spec.name)), series);
   }
   const auto root = CustomMetrics();
   if (!root) return root;

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <utility>
 
 #include "base/json_text.h"
+#include "base/lower.h"
 #include "base/percent.h"
 #include "kube/ip_address.h"
 
@@ -56,9 +56,7 @@ std::string NameOf(std::string_view host) {
     host = host.substr(0, host.find(':'));
   }
   if (host.ends_with('.')) host.remove_suffix(1);
-  std::string name(host);
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return name;
+  return base::Lower(host);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -9,6 +8,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 
+#include "base/lower.h"
 #include "insight/doctor_gather.h"
 #include "kube/json.h"
 #include "metric/metric_kind.h"
@@ -64,9 +64,7 @@ PodValues ReadValues(const kube::ApiResult<json::object>& answer) {
 
 ProxySettings TemplateOf(const ClusterReader& reader, const std::string& ns,
                          const kube::ObjectRef& target) {
-  std::string resource = target.kind + "s";
-  std::ranges::transform(resource, resource.begin(),
-                         [](unsigned char c) { return std::tolower(c); });
+  const std::string resource = base::Lower(target.kind) + "s";
   const auto owner = reader.get(fmt::format("/apis/{}/namespaces/{}/{}/{}", target.api_version, ns,
                                             resource, QueryEscape(target.name)));
   // A kind without a pod template, or one that may not be seen: then nothing is asked for there.

@@ -1,8 +1,9 @@
 #include "kube/pod_store.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
+
+#include "base/lower.h"
 
 // Invariants:
 // 1. A posting lists the pods of one label value or one owner in order of name, and is erased with
@@ -14,8 +15,6 @@ namespace activescale::kube {
 namespace {
 
 bool ByName(const PodStore::Record* a, const PodStore::Record* b) { return a->name < b->name; }
-
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool Contains(const std::vector<std::string>& sorted, std::string_view value) {
   return std::ranges::binary_search(sorted, value, std::less<>());
@@ -70,8 +69,7 @@ PodStore::PodStore() = default;
 PodStore::~PodStore() = default;
 
 std::string ResourceOf(std::string_view group, std::string_view kind) {
-  std::string plural;
-  std::ranges::transform(kind, std::back_inserter(plural), Lower);
+  std::string plural = base::Lower(kind);
   const auto ends = [&](std::string_view tail) { return plural.ends_with(tail); };
   if (ends("s") || ends("x") || ends("ch") || ends("sh")) {
     plural += "es";

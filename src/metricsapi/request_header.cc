@@ -1,21 +1,19 @@
 #include "metricsapi/request_header.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 #include <vector>
 
+#include "base/lower.h"
 #include "base/percent.h"
 
 namespace activescale::metricsapi {
 
 namespace {
 
-char Lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
-
 bool StartsWithIgnoringCase(std::string_view text, std::string_view prefix) {
-  return text.size() >= prefix.size() &&
-         std::ranges::equal(text.substr(0, prefix.size()), prefix, {}, Lower, Lower);
+  return text.size() >= prefix.size() && std::ranges::equal(text.substr(0, prefix.size()), prefix,
+                                                            {}, base::LowerChar, base::LowerChar);
 }
 
 bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
@@ -43,8 +41,7 @@ std::vector<std::string> AllValues(const net::HttpRequest& request,
 }
 
 std::string ExtraKey(std::string_view text) {
-  std::string lower;
-  for (const char c : text) lower += Lower(c);
+  std::string lower = base::Lower(text);
   auto decoded = base::PercentDecode(lower);
   return decoded ? *std::move(decoded) : lower;
 }

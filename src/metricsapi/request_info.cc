@@ -1,17 +1,12 @@
 #include "metricsapi/request_info.h"
 
-#include <cctype>
 #include <span>
+
+#include "base/lower.h"
 
 namespace activescale::metricsapi {
 
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string lower;
-  for (const char c : text) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 std::string ResourceVerb(std::string_view method) {
   if (method == "GET" || method == "HEAD") return "get";
@@ -28,7 +23,7 @@ bool IsTrue(std::string_view text) { return text == "true" || text == "1"; }
 
 RequestInfo ResolveRequestInfo(std::string_view method, const RequestTarget& target) {
   RequestInfo info;
-  info.verb = Lower(method);
+  info.verb = base::Lower(method);
   info.path = target.path;
   std::span<const std::string> parts = target.segments;
   const bool core = !parts.empty() && parts[0] == "api";

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/lower.h"
 #include "promql/literal.h"
 #include "promql/parser.h"
 
@@ -19,16 +20,8 @@ namespace {
 constexpr size_t kMaxNameBytes = 253;
 constexpr size_t kNamesShown = 10;
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 std::string Key(std::string_view ns, std::string_view name) {
-  return fmt::format("{}/{}", ns, Lower(name));
+  return fmt::format("{}/{}", ns, base::Lower(name));
 }
 
 bool IsName(std::string_view name) {
@@ -90,7 +83,8 @@ class Reader {
     for (size_t i = 0; i < signals.size(); ++i) {
       const Signal& other = signals[i];
       const bool meet = other.ns == signal.ns || other.ns.empty() || signal.ns.empty();
-      if (signal.name.empty() || !meet || Lower(other.name) != Lower(signal.name)) continue;
+      if (signal.name.empty() || !meet || base::Lower(other.name) != base::Lower(signal.name))
+        continue;
       Fault(line, fmt::format("the name {} collides with {} in line {}: case does not count, and a "
                               "signal without a namespace is seen by all",
                               signal.name, other.name, lines[i]));
@@ -158,7 +152,8 @@ class Reader {
       Fault(node,
             "name must begin with a letter or digit and have only letters, digits, '_', '-', '.' "
             "and ':', 253 at most");
-    } else if (const std::string lower = Lower(name); lower == "status" || lower == "finalize") {
+    } else if (const std::string lower = base::Lower(name);
+               lower == "status" || lower == "finalize") {
       Fault(node, fmt::format("name cannot be {}: Kubernetes reads that as a part of the namespace",
                               lower));
     }
@@ -249,7 +244,7 @@ base::Result<const Signal*> Catalogue::Find(std::string_view ns, std::string_vie
 
 std::vector<std::string> Catalogue::Names() const {
   std::vector<std::string> names;
-  for (const Signal& signal : signals_) names.push_back(Lower(signal.name));
+  for (const Signal& signal : signals_) names.push_back(base::Lower(signal.name));
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
   return names;

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace activescale::base {
+
+/// ASCII letters in lower case, whatever the locale; other bytes stay as they are.
+[[nodiscard]] constexpr char LowerChar(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+[[nodiscard]] inline std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = LowerChar(c);
+  return lower;
+}
+
+}  // namespace activescale::base
