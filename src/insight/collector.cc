@@ -97,7 +97,6 @@ class Collection {
  private:
   kube::ApiResult<std::string> ResourceOf(const ObjectRef& ref);
   kube::ApiResult<json::object> Scale(const ObjectRef& target);
-  kube::ApiResult<json::array> Pods(const std::string& selector);
   kube::ApiResult<std::string> PathOf(const hpa::MetricSpec& spec, const MetricSource& source,
                                       const std::string& selector);
   kube::ApiResult<std::string> CustomMetrics();
@@ -123,15 +122,10 @@ std::string RootOf(const std::string& api_version) {
 kube::ApiResult<std::string> Collection::ResourceOf(const ObjectRef& ref) {
   const auto list = get_(RootOf(ref.api_version));
   if (!list) return std::unexpected(list.error());
-  if (const json::array* resources = FindArray(*list, {"resources"})) {
-    for (const json::value& value : *resources) {
-      if (!value.is_object()) continue;
-      const std::string_view name = FindString(value.get_object(), {"name"});
-      const bool subresource = name.find('/') != std::string_view::npos;
-      if (!subresource && FindString(value.get_object(), {"kind"}) == ref.kind) {
-        return std::string(name);
-      }
-    }
+  for (const json::object* resource : kube::FindObjects(*list, {"resources"})) {
+    const std::string_view name = FindString(*resource, {"name"});
+    const bool subresource = name.find('/') != std::string_view::npos;
+    if (!subresource && FindString(*resource, {"kind"}) == ref.kind) return std::string(name);
   }
   return std::unexpected(kube::ApiError{
       {base::Code::kNotFound,
@@ -146,22 +140,6 @@ kube::ApiResult<json::object> Collection::Scale(const ObjectRef& target) {
   if (!resource) return std::unexpected(resource.error());
   return get_(fmt::format("{}/namespaces/{}/{}/{}/scale", RootOf(target.api_version), ns_,
                           *resource, target.name));
-}
-
-kube::ApiResult<json::array> Collection::Pods(const std::string& selector) {
-  json::array pods;
-  std::string token;
-  do {
-    const auto page = get_(fmt::format("/api/v1/namespaces/{}/pods?limit={}&labelSelector={}{}",
-                                       ns_, kPodsAPage, QueryEscape(selector),
-                                       token.empty() ? "" : "&continue=" + QueryEscape(token)));
-    if (!page) return std::unexpected(page.error());
-    if (const json::array* items = FindArray(*page, {"items"})) {
-      for (const json::value& item : *items) pods.push_back(Keep(item, PodMask()));
-    }
-    token = FindString(*page, {"metadata", "continue"});
-  } while (!token.empty());
-  return pods;
 }
 
 /// The root of the custom metrics API in the version that the API server prefers, as the
@@ -239,7 +217,7 @@ base::Result<std::string> Collection::Run(const std::string& name, base::WallTim
   json::array pods;
   json::array answers;
   if (!selector.empty()) {
-    auto found = Pods(selector);
+    auto found = ListPods(get_, ns_, selector, PodMask());
     if (!found) return std::unexpected(found.error().error);
     pods = *std::move(found);
     for (size_t i = 0; i < read->sources.size(); ++i) {
@@ -256,6 +234,23 @@ base::Result<std::string> Collection::Run(const std::string& name, base::WallTim
 }
 
 }  // namespace
+
+kube::ApiResult<json::array> ListPods(const GetJson& get, const std::string& ns,
+                                      const std::string& selector, const kube::FieldMask& mask) {
+  json::array pods;
+  std::string token;
+  do {
+    const auto page = get(fmt::format("/api/v1/namespaces/{}/pods?limit={}&labelSelector={}{}", ns,
+                                      kPodsAPage, QueryEscape(selector),
+                                      token.empty() ? "" : "&continue=" + QueryEscape(token)));
+    if (!page) return std::unexpected(page.error());
+    if (const json::array* items = FindArray(*page, {"items"})) {
+      for (const json::value& item : *items) pods.push_back(Keep(item, mask));
+    }
+    token = FindString(*page, {"metadata", "continue"});
+  } while (!token.empty());
+  return pods;
+}
 
 base::Result<std::string> Collect(const GetJson& get, const std::string& ns,
                                   const std::string& name, base::WallTime now) {

@@ -3,11 +3,13 @@
 #include <functional>
 #include <string>
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "kube/api_client.h"
+#include "kube/object_stream.h"
 
 namespace activescale::insight {
 
@@ -23,5 +25,11 @@ using GetJson = std::function<kube::ApiResult<boost::json::object>(const std::st
 /// Errors: those of the first three questions, without which there is nothing to explain.
 [[nodiscard]] base::Result<std::string> Collect(const GetJson& get, const std::string& ns,
                                                 const std::string& name, base::WallTime now);
+
+/// Every page of the pods that a selector matches, reduced to `mask`. Errors: those of a page.
+[[nodiscard]] kube::ApiResult<boost::json::array> ListPods(const GetJson& get,
+                                                           const std::string& ns,
+                                                           const std::string& selector,
+                                                           const kube::FieldMask& mask);
 
 }  // namespace activescale::insight

@@ -23,23 +23,13 @@ namespace {
 namespace json = boost::json;
 using kube::FindArray;
 using kube::FindObject;
+using kube::FindObjects;
 using kube::FindString;
 using kube::FindValue;
 using kube::QueryEscape;
 
 constexpr size_t kMostReplicas = 10;  // that are asked for their health
 constexpr int kHealthPort = 18080;
-
-std::vector<const json::object*> Objects(const json::object& object,
-                                         std::initializer_list<std::string_view> path) {
-  std::vector<const json::object*> out;
-  if (const json::array* list = FindArray(object, path)) {
-    for (const json::value& value : *list) {
-      if (value.is_object()) out.push_back(&value.get_object());
-    }
-  }
-  return out;
-}
 
 bool IsTrue(const json::object& object, std::initializer_list<std::string_view> path) {
   const json::value* value = FindValue(object, path);
@@ -48,7 +38,7 @@ bool IsTrue(const json::object& object, std::initializer_list<std::string_view> 
 
 /// The condition of that type; null if there is none.
 const json::object* FindCondition(const json::object& object, std::string_view type) {
-  for (const json::object* condition : Objects(object, {"status", "conditions"})) {
+  for (const json::object* condition : FindObjects(object, {"status", "conditions"})) {
     if (FindString(*condition, {"type"}) == type) return condition;
   }
   return nullptr;
@@ -73,7 +63,7 @@ base::Result<ApiService> GatherApiService(const ClusterReader& reader, const std
 
 /// The container that runs us: the one of our name, else the first.
 const json::object* OurContainer(const json::object& pod) {
-  const auto containers = Objects(pod, {"spec", "containers"});
+  const auto containers = FindObjects(pod, {"spec", "containers"});
   for (const json::object* each : containers) {
     if (FindString(*each, {"name"}) == "activescale") return each;
   }
@@ -104,7 +94,7 @@ std::string_view Flag(const json::object& container, std::string_view name) {
 
 /// Whether the variable is set, be it from elsewhere, and its value where it can be seen.
 std::pair<bool, std::string_view> Variable(const json::object& container, std::string_view name) {
-  for (const json::object* entry : Objects(container, {"env"})) {
+  for (const json::object* entry : FindObjects(container, {"env"})) {
     if (FindString(*entry, {"name"}) != name) continue;
     const std::string_view value = FindString(*entry, {"value"});
     return {!value.empty() || FindObject(*entry, {"valueFrom"}) != nullptr, value};
@@ -152,7 +142,7 @@ ReplicaSettings ReadSettings(const json::object& pod) {
 
 /// Why a pod is not ready, in the words of its status.
 std::string StateOf(const json::object& pod) {
-  for (const json::object* status : Objects(pod, {"status", "containerStatuses"})) {
+  for (const json::object* status : FindObjects(pod, {"status", "containerStatuses"})) {
     const std::string_view reason = FindString(*status, {"state", "waiting", "reason"});
     if (!reason.empty()) {
       return fmt::format("{}: {}", reason, FindString(*status, {"state", "waiting", "message"}));
@@ -220,7 +210,7 @@ void InstallGathering::GatherReplicas(InstallFacts& facts) {
   }
   std::vector<Replica> replicas;
   std::vector<const json::object*> running;
-  for (const json::object* pod : Objects(*list, {"items"})) {
+  for (const json::object* pod : FindObjects(*list, {"items"})) {
     const kube::Pod parsed = kube::ParsePod(*pod);
     if (parsed.finished() || parsed.terminating) continue;
     replicas.push_back({parsed.name, parsed.ready, parsed.ready ? "" : StateOf(*pod)});
@@ -234,7 +224,7 @@ void InstallGathering::GatherReplicas(InstallFacts& facts) {
 int HealthPort(const json::object& pod) {
   const json::object* container = OurContainer(pod);
   if (container == nullptr) return kHealthPort;
-  for (const json::object* port : Objects(*container, {"ports"})) {
+  for (const json::object* port : FindObjects(*container, {"ports"})) {
     const json::value* number = port->if_contains("containerPort");
     if (FindString(*port, {"name"}) == "health" && number != nullptr && number->is_int64()) {
       return static_cast<int>(number->get_int64());
@@ -273,7 +263,7 @@ base::Result<PushService> InstallGathering::Push() const {
   if (const std::string selector = ServiceSelector(*service); !selector.empty()) {
     const auto pods = Pods(selector);
     if (!pods) return std::unexpected(pods.error().error);
-    out.selects_replicas = !Objects(*pods, {"items"}).empty();
+    out.selects_replicas = !FindObjects(*pods, {"items"}).empty();
   }
   return out;
 }
@@ -364,8 +354,8 @@ std::optional<double> ControllerQps(const ClusterReader& reader) {
       "/api/v1/namespaces/kube-system/pods?limit=1&labelSelector=component%3D"
       "kube-controller-manager");
   if (!pods) return std::nullopt;
-  for (const json::object* pod : Objects(*pods, {"items"})) {
-    for (const json::object* container : Objects(*pod, {"spec", "containers"})) {
+  for (const json::object* pod : FindObjects(*pods, {"items"})) {
+    for (const json::object* container : FindObjects(*pod, {"spec", "containers"})) {
       for (const char* list : {"command", "args"}) {
         const json::array* words = FindArray(*container, {list});
         if (words == nullptr) continue;
@@ -394,9 +384,9 @@ base::Result<ControllerLoad> GatherLoad(const ClusterReader& reader) {
         reader.get(fmt::format("/apis/autoscaling/v2/horizontalpodautoscalers?limit=500{}",
                                token.empty() ? "" : "&continue=" + QueryEscape(token)));
     if (!page) return std::unexpected(page.error().error);
-    for (const json::object* hpa : Objects(*page, {"items"})) {
+    for (const json::object* hpa : FindObjects(*page, {"items"})) {
       ++load.autoscalers;
-      for (const json::object* metric : Objects(*hpa, {"spec", "metrics"})) {
+      for (const json::object* metric : FindObjects(*hpa, {"spec", "metrics"})) {
         const std::string_view type = FindString(*metric, {"type"});
         if (type == "Pods" || type == "Object") ++load.custom_reads;
       }

@@ -18,27 +18,16 @@ namespace activescale::insight {
 namespace {
 
 namespace json = boost::json;
-using kube::FindArray;
 using kube::FindObject;
+using kube::FindObjects;
 using kube::FindString;
 using kube::QueryEscape;
 
-/// Every page of a list of pods, as raw objects.
-kube::ApiResult<json::array> AllPods(const ClusterReader& reader, const std::string& ns,
-                                     const std::string& selector) {
-  json::array pods;
-  std::string token;
-  do {
-    auto page = reader.get(fmt::format("/api/v1/namespaces/{}/pods?limit=500&labelSelector={}{}",
-                                       ns, QueryEscape(selector),
-                                       token.empty() ? "" : "&continue=" + QueryEscape(token)));
-    if (!page) return std::unexpected(std::move(page.error()));
-    if (const json::array* items = FindArray(*page, {"items"})) {
-      pods.insert(pods.end(), items->begin(), items->end());
-    }
-    token = FindString(*page, {"metadata", "continue"});
-  } while (!token.empty());
-  return pods;
+/// Of a pod, what ReadSidecar reads.
+const kube::FieldMask& SidecarMask() {
+  static const kube::FieldMask mask = {"metadata.name", "metadata.annotations", "spec.containers",
+                                       "spec.initContainers"};
+  return mask;
 }
 
 PodValues ReadValues(const kube::ApiResult<json::object>& answer) {
@@ -50,14 +39,10 @@ PodValues ReadValues(const kube::ApiResult<json::object>& answer) {
     return std::unexpected(std::move(error));
   }
   std::map<std::string, int64_t> out;
-  if (const json::array* items = FindArray(*answer, {"items"})) {
-    for (const json::value& value : *items) {
-      const json::object* item = value.if_object();
-      if (item == nullptr) continue;
-      const auto quantity = metric::Quantity::Parse(FindString(*item, {"value"}));
-      if (!quantity) return std::unexpected(quantity.error());
-      out[std::string(FindString(*item, {"describedObject", "name"}))] = quantity->milli();
-    }
+  for (const json::object* item : FindObjects(*answer, {"items"})) {
+    const auto quantity = metric::Quantity::Parse(FindString(*item, {"value"}));
+    if (!quantity) return std::unexpected(quantity.error());
+    out[std::string(FindString(*item, {"describedObject", "name"}))] = quantity->milli();
   }
   return out;
 }
@@ -110,7 +95,7 @@ base::Result<WorkloadFacts> GatherWorkload(const ClusterReader& reader,
   const std::string selector(FindString(parsed.get_object(), {"scale", "status", "selector"}));
   if (selector.empty()) return facts;
 
-  const auto raw = AllPods(reader, question.hpa_ns, selector);
+  const auto raw = ListPods(reader.get, question.hpa_ns, selector, SidecarMask());
   if (!raw) return std::unexpected(raw.error().error);
   std::map<std::string, Sidecar, std::less<>> sidecars;
   for (const json::value& pod : *raw) {

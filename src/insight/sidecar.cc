@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 
 #include "base/duration.h"
 #include "kube/json.h"
@@ -18,9 +18,8 @@ namespace activescale::insight {
 namespace {
 
 namespace json = boost::json;
-using kube::FindArray;
+using kube::FindObjects;
 using kube::FindString;
-using kube::FindValue;
 
 std::vector<std::string> Texts(const YAML::Node& list) {
   std::vector<std::string> out;
@@ -80,26 +79,16 @@ void AddAnnotations(const json::object& pod, StatPatterns& stats) {
 /// The container istio-proxy, which may be an init container that keeps running; null if none.
 const json::object* ProxyContainer(const json::object& pod) {
   for (const std::string_view list : {"containers", "initContainers"}) {
-    const json::array* containers = FindArray(pod, {"spec", list});
-    if (containers == nullptr) continue;
-    for (const json::value& each : *containers) {
-      const json::object* container = each.if_object();
-      if (container != nullptr && FindString(*container, {"name"}) == "istio-proxy") {
-        return container;
-      }
+    for (const json::object* container : FindObjects(pod, {"spec", list})) {
+      if (FindString(*container, {"name"}) == "istio-proxy") return container;
     }
   }
   return nullptr;
 }
 
 std::string_view Variable(const json::object& container, std::string_view name) {
-  const json::array* list = FindArray(container, {"env"});
-  if (list == nullptr) return {};
-  for (const json::value& each : *list) {
-    const json::object* entry = each.if_object();
-    if (entry != nullptr && FindString(*entry, {"name"}) == name) {
-      return FindString(*entry, {"value"});
-    }
+  for (const json::object* entry : FindObjects(container, {"env"})) {
+    if (FindString(*entry, {"name"}) == name) return FindString(*entry, {"value"});
   }
   return {};
 }

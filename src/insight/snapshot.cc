@@ -21,25 +21,13 @@ namespace activescale::insight {
 namespace {
 
 namespace json = boost::json;
-using kube::FindArray;
 using kube::FindObject;
+using kube::FindObjects;
 using kube::FindString;
 using kube::FindValue;
 
 std::unexpected<base::Error> Fail(std::string message) {
   return base::Fail(base::Code::kInvalidArgument, std::move(message));
-}
-
-/// The objects of an array at a path.
-std::vector<const json::object*> Objects(const json::object& object,
-                                         std::initializer_list<std::string_view> path) {
-  std::vector<const json::object*> out;
-  if (const json::array* list = FindArray(object, path)) {
-    for (const json::value& value : *list) {
-      if (value.is_object()) out.push_back(&value.get_object());
-    }
-  }
-  return out;
 }
 
 int32_t Replicas(const json::object& scale, std::string_view part) {
@@ -65,7 +53,7 @@ hpa::Pod ReadPod(const json::object& object) {
                .ready = std::nullopt,
                .ready_since = {},
                .started = kube::ParseTime(FindString(object, {"status", "startTime"}))};
-  for (const json::object* condition : Objects(object, {"status", "conditions"})) {
+  for (const json::object* condition : FindObjects(object, {"status", "conditions"})) {
     if (FindString(*condition, {"type"}) != "Ready") continue;
     out.ready = FindString(*condition, {"status"}) == "True";
     out.ready_since =
@@ -77,7 +65,7 @@ hpa::Pod ReadPod(const json::object& object) {
 PodFacts ReadFacts(const json::object& object) {
   const kube::Pod pod = kube::ParsePod(object);
   PodFacts facts{.owner = OwnerOf(pod), .finished = pod.phase == kube::PodPhase::kSucceeded};
-  for (const json::object* status : Objects(object, {"status", "containerStatuses"})) {
+  for (const json::object* status : FindObjects(object, {"status", "containerStatuses"})) {
     if (FindString(*status, {"state", "waiting", "reason"}) == "CrashLoopBackOff") {
       facts.crash_loops = true;
     }
@@ -95,8 +83,8 @@ std::optional<int64_t> RequestOf(const json::object& pod, const std::string& res
     const auto milli = Milli(of_pod->if_contains(resource), "");
     if (milli) return *milli;
   }
-  std::vector<const json::object*> containers = Objects(pod, {"spec", "containers"});
-  for (const json::object* init : Objects(pod, {"spec", "initContainers"})) {
+  std::vector<const json::object*> containers = FindObjects(pod, {"spec", "containers"});
+  for (const json::object* init : FindObjects(pod, {"spec", "initContainers"})) {
     if (FindString(*init, {"restartPolicy"}) == "Always") containers.push_back(init);
   }
   int64_t sum = 0;
@@ -115,7 +103,7 @@ std::optional<int64_t> RequestOf(const json::object& pod, const std::string& res
 std::optional<int64_t> UsageOf(const json::object& item, const std::string& resource,
                                const std::string& container) {
   std::optional<int64_t> sum;
-  for (const json::object* each : Objects(item, {"containers"})) {
+  for (const json::object* each : FindObjects(item, {"containers"})) {
     if (!container.empty() && FindString(*each, {"name"}) != container) continue;
     const auto milli = Milli(FindValue(*each, {"usage", resource}), "");
     if (!milli) return std::nullopt;
@@ -153,7 +141,7 @@ base::Result<hpa::MetricAnswer> ReadAnswer(const json::object& answer, const hpa
     out.error = FindString(*error, {"message"});
     return out;
   }
-  const auto items = Objects(answer, {"items"});
+  const auto items = FindObjects(answer, {"items"});
   if (items.empty()) out.error = NothingFrom(spec.type);
   for (const json::object* item : items) {
     if (spec.type == hpa::MetricType::kResource) {
@@ -213,7 +201,7 @@ std::optional<AheadEvent> ReadAhead(const json::object& event) {
 
 base::Result<void> ReadAnswers(const json::object& document,
                                const std::vector<const json::object*>& pods, Snapshot* out) {
-  const auto answers = Objects(document, {"answers"});
+  const auto answers = FindObjects(document, {"answers"});
   const auto& metrics = out->hpa.spec.metrics;
   // Without a selector the controller asks for no metric.
   if (!out->seen.selector_fault.empty()) {
@@ -284,7 +272,7 @@ base::Result<Snapshot> ReadSnapshot(std::string_view text) {
     // Which other HPAs there are is the controller's to know; it says so.
     out.seen.selector_fault = "AmbiguousSelector";
   }
-  const auto pods = Objects(document, {"pods"});
+  const auto pods = FindObjects(document, {"pods"});
   for (const json::object* pod : pods) {
     out.seen.pods.push_back(ReadPod(*pod));
     out.facts.push_back(ReadFacts(*pod));
@@ -292,7 +280,7 @@ base::Result<Snapshot> ReadSnapshot(std::string_view text) {
   if (auto answers = ReadAnswers(document, pods, &out); !answers) {
     return std::unexpected(std::move(answers.error()));
   }
-  for (const json::object* event : Objects(document, {"events"})) {
+  for (const json::object* event : FindObjects(document, {"events"})) {
     if (auto rescale = ReadRescale(*event)) out.rescales.push_back(*std::move(rescale));
     if (auto step = ReadAhead(*event)) out.steps.push_back(*std::move(step));
   }

@@ -2,7 +2,9 @@
 
 #include <initializer_list>
 #include <string_view>
+#include <vector>
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
@@ -42,6 +44,18 @@ namespace activescale::kube {
     const boost::json::object& object, std::initializer_list<std::string_view> path) {
   const boost::json::value* value = FindValue(object, path);
   return value == nullptr ? nullptr : value->if_array();
+}
+
+/// The objects in the array at a path; what else is in it is passed over. Valid while `object` is.
+[[nodiscard]] inline std::vector<const boost::json::object*> FindObjects(
+    const boost::json::object& object, std::initializer_list<std::string_view> path) {
+  std::vector<const boost::json::object*> out;
+  if (const boost::json::array* list = FindArray(object, path)) {
+    for (const boost::json::value& value : *list) {
+      if (const boost::json::object* each = value.if_object()) out.push_back(each);
+    }
+  }
+  return out;
 }
 
 }  // namespace activescale::kube
