@@ -84,6 +84,18 @@ def steady_adapter(steady):
         running.stop()
 
 
+@pytest.fixture(scope="module")
+def oracle_cluster():
+    """A control plane whose metrics are the model's own: the oracle, asked beside the product."""
+    running = Cluster(paths.RUNS / "oracle", hpa_sync_seconds=15)
+    try:
+        running.start()
+        running.aggregation.register(running.model.oracle_port, versions=("v1beta2",))
+        yield running
+    finally:
+        running.stop()
+
+
 @pytest.fixture
 def namespace(cluster):
     """A namespace of the test's own."""

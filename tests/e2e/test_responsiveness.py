@@ -1,11 +1,8 @@
 """How quickly replicas follow a load, beside an oracle that answers the HPA itself."""
 
-import time
-
 import pytest
 
 from tests.e2e.harness import paths, workloads
-from tests.e2e.harness.cluster import Cluster
 from tests.e2e.harness.experiment import (
     TC1,
     TC2,
@@ -13,26 +10,14 @@ from tests.e2e.harness.experiment import (
     Experiment,
     Summary,
     TestCase,
+    compare,
     median,
     table,
     write_results,
 )
 
-_SYNC_SECONDS = 15
 _RUNS = 20
 _FAST = workloads.scale_up_behavior(900)
-
-
-@pytest.fixture(scope="module")
-def oracle_cluster():
-    """A second control plane, so that the oracle is asked at the same time as the product."""
-    running = Cluster(paths.RUNS / "oracle", _SYNC_SECONDS)
-    try:
-        running.start()
-        running.aggregation.register(running.model.oracle_port, versions=("v1beta2",))
-        yield running
-    finally:
-        running.stop()
 
 
 class _Comparison:
@@ -90,21 +75,6 @@ def _worse(name, mine: Summary, oracle: Summary, start_slack, coverage_slack) ->
     return complaints
 
 
-def _compare(comparisons: list[_Comparison], figures, apart_seconds: float = 0) -> None:
-    """Runs them at the same time, their starts `apart_seconds` apart."""
-    for comparison in comparisons:
-        comparison.deploy()
-    time.sleep(max(comparison.case.rest[0] for comparison in comparisons))
-    ends = []
-    for comparison in comparisons:
-        if ends:
-            time.sleep(apart_seconds)
-        ends.append(comparison.start())
-    time.sleep(max(0.0, max(ends) - time.time()))
-    complaints = [text for comparison in comparisons for text in comparison.finish(figures)]
-    assert not complaints
-
-
 @pytest.mark.short
 @pytest.mark.timeout(420)
 def test_tc1_in_brief(oracle_cluster, steady, steady_adapter, figures):
@@ -114,7 +84,7 @@ def test_tc1_in_brief(oracle_cluster, steady, steady_adapter, figures):
     comparison = _Comparison(
         oracle_cluster, steady, steady_adapter, case, 6, {"fast": _FAST}, slack
     )
-    _compare([comparison], figures)
+    assert not compare([comparison], figures)
 
 
 @pytest.mark.timeout(1800)
@@ -127,4 +97,4 @@ def test_tc1_and_tc2(oracle_cluster, steady, steady_adapter, figures):
     tc2_slack = {5: (3.5, 2.5), 1: (1.5, 1.5)}
     tc2 = _Comparison(*clusters, TC2, _RUNS, behaviors, tc2_slack)
     tc1 = _Comparison(*clusters, TC1, _RUNS, behaviors, tc1_slack)
-    _compare([tc2, tc1], figures, apart_seconds=30)
+    assert not compare([tc2, tc1], figures, apart_seconds=30)

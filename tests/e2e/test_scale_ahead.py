@@ -3,7 +3,6 @@ beside an oracle that answers the HPA itself. All on the real controller."""
 
 import dataclasses
 import statistics
-import time
 
 import pytest
 
@@ -19,6 +18,7 @@ from tests.e2e.harness.experiment import (
     Run,
     Summary,
     TestCase,
+    compare,
     median,
     write_results,
 )
@@ -52,18 +52,6 @@ def ahead_adapter(ahead_cluster):
     try:
         running.start()
         ahead_cluster.aggregation.register(running.https_port)
-        yield running
-    finally:
-        running.stop()
-
-
-@pytest.fixture(scope="module")
-def oracle_cluster():
-    """A second control plane, so that the oracle is asked at the same time as the product."""
-    running = Cluster(paths.RUNS / "ahead-oracle", _SYNC_SECONDS)
-    try:
-        running.start()
-        running.aggregation.register(running.model.oracle_port, versions=("v1beta2",))
         yield running
     finally:
         running.stop()
@@ -201,28 +189,13 @@ def _table(summaries: dict[str, Summary], costs: dict[str, Costs]) -> str:
     return "\n".join(lines)
 
 
-def _compare(comparisons: list[_Comparison], figures, apart_seconds: float = 0) -> None:
-    """Runs them at the same time, their starts `apart_seconds` apart."""
-    for comparison in comparisons:
-        comparison.deploy()
-    time.sleep(max(comparison.case.rest[0] for comparison in comparisons))
-    ends = []
-    for comparison in comparisons:
-        if ends:
-            time.sleep(apart_seconds)
-        ends.append(comparison.start())
-    time.sleep(max(0.0, max(ends) - time.time()))
-    complaints = [text for comparison in comparisons for text in comparison.finish(figures)]
-    assert not complaints
-
-
 @pytest.mark.short
 @pytest.mark.timeout(240)
 def test_steps_ahead_in_brief(ahead_cluster, ahead_adapter, figures):
     """A short high phase and few runs, beside the plain HPA alone."""
     case = TestCase("ahead-brief", (16, 100), ((25, 1000),))
     comparison = _Comparison(None, ahead_cluster, ahead_adapter, case, 4, (1,))
-    _compare([comparison], figures)
+    assert not compare([comparison], figures)
     steps = ahead_cluster.count_events("ScaledAhead")
     assert steps >= 4, f"only {steps} ScaledAhead events for four workloads"
 
@@ -235,4 +208,4 @@ def test_steps_ahead(oracle_cluster, ahead_cluster, ahead_adapter, figures):
     tc1, tc2 = (
         _Comparison(*clusters, dataclasses.replace(case, tail=_TAIL), _RUNS) for case in (TC1, TC2)
     )
-    _compare([tc2, tc1], figures, apart_seconds=30)
+    assert not compare([tc2, tc1], figures, apart_seconds=30)

@@ -5,6 +5,7 @@ import pathlib
 import statistics
 import time
 from dataclasses import asdict, dataclass
+from typing import Protocol
 
 from tests.e2e.harness import measures, syncs, workloads
 from tests.e2e.harness.cluster import Cluster
@@ -232,6 +233,35 @@ class Summary:
             coverages=[f.coverage_percent for f in figures],
             delays=[f.delay_seconds for f in figures],
         )
+
+
+class Comparison(Protocol):
+    """Arms of one test case on both sides, and what is expected of them."""
+
+    case: TestCase
+
+    def deploy(self) -> None: ...
+
+    def start(self) -> float:
+        """Plans the load; returns when all of it ends."""
+
+    def finish(self, figures) -> list[str]:
+        """Shows the figures; returns what is not as good as it should be."""
+
+
+def compare(comparisons: list[Comparison], figures, apart_seconds: float = 0) -> list[str]:
+    """Runs them at the same time, their starts `apart_seconds` apart; returns what is not as good
+    as it should be."""
+    for comparison in comparisons:
+        comparison.deploy()
+    time.sleep(max(comparison.case.rest[0] for comparison in comparisons))
+    ends = []
+    for comparison in comparisons:
+        if ends:
+            time.sleep(apart_seconds)
+        ends.append(comparison.start())
+    time.sleep(max(0.0, max(ends) - time.time()))
+    return [text for comparison in comparisons for text in comparison.finish(figures)]
 
 
 def median(values: list[float]) -> float:
