@@ -58,25 +58,6 @@ scaleahead::Mode ModeOf(ScaleAhead setting) {
 
 }  // namespace
 
-std::string CustomMetricPath(const kube::HpaObject& hpa, size_t metric, const std::string& pods) {
-  const hpa::MetricSpec& spec = hpa.spec.metrics[metric];
-  const kube::MetricSource& source = hpa.sources[metric];
-  const std::string root = fmt::format("/apis/custom.metrics.k8s.io/v1beta2/namespaces/{}", hpa.ns);
-  const std::string series =
-      source.selector.empty() ? "" : "metricLabelSelector=" + kube::QueryEscape(source.selector);
-  if (spec.type == hpa::MetricType::kPods) {
-    return fmt::format("{}/pods/%2A/{}?labelSelector={}{}{}", root, kube::QueryEscape(spec.name),
-                       kube::QueryEscape(pods), series.empty() ? "" : "&", series);
-  }
-  if (spec.type != hpa::MetricType::kObject) return {};
-  const std::string_view version = source.object.api_version;
-  const size_t slash = version.find('/');
-  const std::string_view group =
-      slash == std::string_view::npos ? std::string_view() : version.substr(0, slash);
-  return fmt::format("{}/{}/{}/{}?{}", root, kube::ResourceOf(group, source.object.kind),
-                     kube::QueryEscape(source.object.name), kube::QueryEscape(spec.name), series);
-}
-
 std::unique_ptr<Ahead> Ahead::Make(const Config& config, Cluster* cluster, Parts parts,
                                    const base::Clock& clock, telemetry::Registry& registry) {
   // The settings without a cluster are refused.
@@ -156,8 +137,11 @@ MetricReader Ahead::ReaderOf(const kube::HpaObject& hpa, size_t metric, const st
       });
     };
   }
-  const std::string path = CustomMetricPath(hpa, metric, pods);
-  if (path.empty()) return {};
+  if (spec.type != hpa::MetricType::kPods && spec.type != hpa::MetricType::kObject) return {};
+  const kube::MetricSource& source = hpa.sources[metric];
+  const std::string path =
+      kube::CustomMetricPath("/apis/custom.metrics.k8s.io/v1beta2", hpa.ns, spec, source,
+                             kube::ResourceOf(source.object.group(), source.object.kind), pods);
   const auto target = metricsapi::ParseTarget(path);
   if (!target) return {};
   auto query = metricsapi::ParseCustomMetricsQuery(*target);
@@ -194,13 +178,12 @@ void Ahead::OnRaised(const kube::HpaObject& hpa, const metric::Selector& selecto
 /// One replica acts for an HPA, and none while it is not known which ones are ready. Replicas that
 /// share no store know different pods: then nobody acts who sees another one.
 bool Ahead::ActsFor(std::string_view key) {
+  if (config_.pod_namespace.empty()) return true;  // nobody told us which Service is ours
   const base::SteadyTime now = clock_.Now();
   if (replicas_at_ == base::SteadyTime::min() || now - replicas_at_ > kReplicasAge) {
     replicas_at_ = now;
     replicas_ = cluster_.ReadyReplicas().value_or(std::vector<std::string>());
-    alone_ = config_.pod_namespace.empty();
   }
-  if (alone_) return true;
   const bool shared = !config_.redis.address.empty();
   if (!shared && replicas_.size() > 1) return false;
   return scaleahead::Winner(replicas_, key) == config_.pod_name;

@@ -79,15 +79,9 @@ class Ahead {
   scaleahead::ObjectWatch watch_;
   // Who acts, as of the last look at the EndpointSlices; of the thread.
   std::vector<std::string> replicas_;
-  bool alone_ = false;  // nobody told us which Service is ours
   base::SteadyTime replicas_at_ = base::SteadyTime::min();
   net::IoLoop::Ticker ticks_;
   std::unique_ptr<Thread> thread_;
 };
-
-/// The path at which kube-apiserver asks us for a Pods or Object metric of an HPA; empty for
-/// others. `pods`: the selector of its target's pods.
-[[nodiscard]] std::string CustomMetricPath(const kube::HpaObject& hpa, size_t metric,
-                                           const std::string& pods);
 
 }  // namespace activescale::app

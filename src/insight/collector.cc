@@ -108,11 +108,6 @@ class Collection {
   const std::string ns_;
 };
 
-std::string GroupOf(const ObjectRef& ref) {
-  const size_t slash = ref.api_version.find('/');
-  return slash == std::string::npos ? "" : ref.api_version.substr(0, slash);
-}
-
 /// The root of an API version's paths.
 std::string RootOf(const std::string& api_version) {
   return (api_version.find('/') == std::string::npos ? "/api/" : "/apis/") + api_version;
@@ -166,21 +161,19 @@ kube::ApiResult<std::string> Collection::PathOf(const hpa::MetricSpec& spec,
   }
   const auto root = CustomMetrics();
   if (!root) return root;
-  const std::string query = series.empty() ? "" : "metricLabelSelector=" + series;
   if (spec.type == hpa::MetricType::kPods) {
-    return fmt::format("{}/namespaces/{}/pods/%2A/{}?labelSelector={}{}{}", *root, ns_,
-                       QueryEscape(spec.name), pods, query.empty() ? "" : "&", query);
+    return kube::CustomMetricPath(*root, ns_, spec, source, "", selector);
   }
   // The controller never leaves its own namespace, whatever Namespace the HPA names.
-  if (source.object.kind == "Namespace" && GroupOf(source.object).empty()) {
-    return fmt::format("{}/namespaces/{}/metrics/{}?{}", *root, ns_, QueryEscape(spec.name), query);
+  const std::string_view group = source.object.group();
+  if (source.object.kind == "Namespace" && group.empty()) {
+    return fmt::format("{}/namespaces/{}/metrics/{}?{}", *root, ns_, QueryEscape(spec.name),
+                       series.empty() ? "" : "metricLabelSelector=" + series);
   }
-  const auto resource = ResourceOf(source.object);
+  auto resource = ResourceOf(source.object);
   if (!resource) return resource;
-  const std::string group = GroupOf(source.object);
-  return fmt::format("{}/namespaces/{}/{}{}{}/{}/{}?{}", *root, ns_, *resource,
-                     group.empty() ? "" : ".", group, QueryEscape(source.object.name),
-                     QueryEscape(spec.name), query);
+  if (!group.empty()) resource->append(".").append(group);
+  return kube::CustomMetricPath(*root, ns_, spec, source, *resource, selector);
 }
 
 json::object Collection::Answer(const hpa::MetricSpec& spec, const MetricSource& source,

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "kube/api_client.h"
 #include "kube/json.h"
 #include "metric/quantity.h"
 
@@ -235,6 +236,20 @@ base::Result<HpaObject> ReadHpa(const json::object& object) {
   }
   out.desired_replicas = FindInt(object, {"status", "desiredReplicas"}).value_or(0);
   return out;
+}
+
+std::string CustomMetricPath(std::string_view root, std::string_view ns,
+                             const hpa::MetricSpec& spec, const MetricSource& source,
+                             std::string_view resource, std::string_view pods) {
+  const std::string series =
+      source.selector.empty() ? "" : "metricLabelSelector=" + QueryEscape(source.selector);
+  if (spec.type == hpa::MetricType::kPods) {
+    return fmt::format("{}/namespaces/{}/pods/%2A/{}?labelSelector={}{}{}", root, ns,
+                       QueryEscape(spec.name), QueryEscape(pods), series.empty() ? "" : "&",
+                       series);
+  }
+  return fmt::format("{}/namespaces/{}/{}/{}/{}?{}", root, ns, resource,
+                     QueryEscape(source.object.name), QueryEscape(spec.name), series);
 }
 
 }  // namespace activescale::kube

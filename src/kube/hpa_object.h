@@ -18,6 +18,12 @@ struct ObjectRef {
   std::string api_version;  // "apps/v1"
   std::string kind;
   std::string name;
+
+  /// "apps"; "" for the core group. Valid while this is.
+  [[nodiscard]] std::string_view group() const {
+    const size_t slash = api_version.find('/');
+    return std::string_view(api_version).substr(0, slash == std::string::npos ? 0 : slash);
+  }
 };
 
 /// Where the controller gets one metric from.
@@ -62,6 +68,13 @@ struct HpaObject {
 
 /// A LabelSelector as the text of a query: "a=b,c in (d,e),!f".
 [[nodiscard]] std::string SelectorText(const boost::json::object& selector);
+
+/// The path at which the controller asks for a Pods or Object metric, below `root`, a version of
+/// the custom metrics API. `resource`: of the object, with its group ("deployments.apps"). `pods`:
+/// the selector of the target's pods.
+[[nodiscard]] std::string CustomMetricPath(std::string_view root, std::string_view ns,
+                                           const hpa::MetricSpec& spec, const MetricSource& source,
+                                           std::string_view resource, std::string_view pods);
 
 /// "Pods inbound_active_requests", "Object queue of Service/front", "Resource cpu of container
 /// app".
