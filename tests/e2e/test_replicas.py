@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from tests.e2e.harness import service, workloads
-from tests.e2e.harness.adapter import Adapter, grant_rights
+from tests.e2e.harness import workloads
+from tests.e2e.harness.adapter import grant_rights
 from tests.e2e.harness.api import ApiError
 from tests.e2e.harness.model import INBOUND
-from tests.e2e.harness.service import Service
+from tests.e2e.harness.service import Shared
 from tests.lib.process import wait_until
 from tests.redis import servers
 from tests.redis.proxy import FaultProxy
@@ -20,43 +20,6 @@ pytestmark = pytest.mark.timeout(600)
 _GROUP, _VERSION = "custom.metrics.k8s.io", "v1beta2"
 _TTL_SECONDS = 6
 _REDIS = servers.Flavor("redis")
-
-
-class Shared:
-    """Two adapters that keep their state in a Redis, behind one Service."""
-
-    def __init__(self, cluster, addresses: list[str], rule: str = "last"):
-        """`addresses`: the Redis as each adapter is told of it."""
-        self._cluster = cluster
-        self.replicas = [
-            Adapter(
-                cluster,
-                f"--ttl={_TTL_SECONDS}s",
-                f"--redis-addr={address}",
-                "--shutdown-delay-duration=1s",
-                f"--readiness-on-store-outage={rule}",
-                *service.arguments(f"replica-{index}"),
-                name=f"replica-{index}",
-            )
-            for index, address in enumerate(addresses)
-        ]
-
-    def start(self) -> "Shared":
-        for replica in self.replicas:
-            replica.process.start()
-        self.service = Service(self._cluster, self.replicas).start()
-        wait_until(lambda: len(self.service.ready) == 2, 30, "both replicas are ready")
-        self._cluster.aggregation.register(self.service.port)
-        return self
-
-    @property
-    def sinks(self):
-        return [replica.sink for replica in self.replicas]
-
-    def stop(self):
-        self.service.stop()
-        for replica in self.replicas:
-            replica.stop()
 
 
 @pytest.fixture
@@ -79,7 +42,13 @@ def share(cluster, cleanup):
     grant_rights(cluster)
 
     def start(addresses: list[str], rule: str = "last") -> Shared:
-        running = Shared(cluster, addresses, rule)
+        running = Shared(
+            cluster,
+            addresses,
+            f"--ttl={_TTL_SECONDS}s",
+            "--shutdown-delay-duration=1s",
+            f"--readiness-on-store-outage={rule}",
+        )
         cleanup.callback(running.stop)
         return running.start()
 

@@ -1,12 +1,14 @@
 """A Service before several replicas: what kubelet, controllers and kube-proxy do, on loopback."""
 
 import contextlib
+import http.client
 import socket
 import threading
 
 from tests.e2e.harness import aggregation
 from tests.e2e.harness.adapter import Adapter
 from tests.e2e.harness.cluster import Cluster
+from tests.lib.process import wait_until
 
 NAME = "activescale-replicas"
 _PROBE_SECONDS = 1
@@ -99,20 +101,67 @@ class Service:
             self._turn += 1
             adapter = ready[self._turn % len(ready)]
             with contextlib.suppress(OSError):
-                return socket.create_connection(("127.0.0.1", adapter.https_port), 1)
+                server = socket.create_connection(("127.0.0.1", adapter.https_port), 1)
+                server.settimeout(None)  # an idle connection is kept
+                return server
         return None
 
 
+class Shared:
+    """Two adapters, replica-0 and replica-1, that keep their state in a Redis, behind one
+    Service."""
+
+    def __init__(self, cluster: Cluster, addresses: list[str], *args: str):
+        """`addresses`: the Redis as each adapter is told of it."""
+        self._cluster = cluster
+        self.replicas = [
+            Adapter(
+                cluster,
+                f"--redis-addr={address}",
+                *arguments(f"replica-{index}"),
+                *args,
+                name=f"replica-{index}",
+            )
+            for index, address in enumerate(addresses)
+        ]
+
+    def start(self) -> "Shared":
+        for replica in self.replicas:
+            replica.process.start()
+        self.service = Service(self._cluster, self.replicas).start()
+        self.wait_all_ready()
+        self._cluster.aggregation.register(self.service.port)
+        return self
+
+    def wait_all_ready(self) -> None:
+        wait_until(
+            lambda: len(self.service.ready) == len(self.replicas), 30, "all replicas are ready"
+        )
+
+    @property
+    def sinks(self) -> list[str]:
+        return [replica.sink for replica in self.replicas]
+
+    def stop(self) -> None:
+        self.service.stop()
+        for replica in self.replicas:
+            replica.stop()
+
+
 def _succeeds(adapter: Adapter) -> bool:
-    try:
-        return adapter.is_ready()
-    except OSError:
-        return False
+    connection = http.client.HTTPConnection(
+        "127.0.0.1", adapter.process.health_port, timeout=_PROBE_SECONDS
+    )
+    with contextlib.closing(connection):
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except (http.client.HTTPException, OSError):
+            return False
 
 
 def _pump(source: socket.socket, sink: socket.socket) -> None:
     with contextlib.suppress(OSError):
-        sink.settimeout(None)
         while data := source.recv(_CHUNK):
             sink.sendall(data)
     for end in (source, sink):
