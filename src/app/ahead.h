@@ -47,6 +47,9 @@ class Ahead {
   /// The store as the Custom Metrics API is to read it: it stands still where pods join.
   [[nodiscard]] store::SampleStore& served_store() { return standing_; }
 
+  /// What HPAs get, for people to look at. Threads: any.
+  [[nodiscard]] const scaleahead::StateBoard& states() const { return runner_.states(); }
+
   /// Call before the cluster starts.
   void Start();
   /// Ends the thread.

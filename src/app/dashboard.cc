@@ -35,6 +35,13 @@ std::vector<insight::ReplicaStreams> StreamsOf(const std::string& replica, doubl
   return streams;
 }
 
+insight::AheadOf AheadOf(const scaleahead::StateBoard* states) {
+  if (states == nullptr) return nullptr;
+  return [states](std::string_view ns, std::string_view hpa) {
+    return scaleahead::StateName(states->Of(ns, hpa));
+  };
+}
+
 insight::DashboardFeed::Parts FeedParts(const ProtectedPort::Parts& parts,
                                         const Dashboard::Sources& sources,
                                         const std::unique_ptr<ProtectedPort>& port) {
@@ -51,6 +58,7 @@ insight::DashboardFeed::Parts FeedParts(const ProtectedPort::Parts& parts,
       .hpas = sources.cluster == nullptr ? nullptr : sources.cluster->hpas(),
       .scales = sources.cluster == nullptr ? nullptr : sources.cluster->scales(),
       .watched_pods = sources.cluster == nullptr ? nullptr : &sources.cluster->pods(),
+      .ahead = AheadOf(sources.ahead),
       .clock = parts.clock,
       .registry = sources.registry,
       .post =

@@ -10,6 +10,7 @@
 #include "insight/dashboard_handler.h"
 #include "kube/pod_index.h"
 #include "net/io_loop.h"
+#include "scaleahead/state_board.h"
 #include "store/redis/redis_store.h"
 #include "store/sample_store.h"
 #include "telemetry/health.h"
@@ -28,8 +29,9 @@ class Dashboard {
     store::SampleStore& store;
     const telemetry::HealthChecks& checks;
     const ingest::IngestMetrics& ingest;
-    const Cluster* cluster = nullptr;          // null: standalone
-    const store::RedisStore* redis = nullptr;  // null: replicas share nothing
+    const Cluster* cluster = nullptr;               // null: standalone
+    const store::RedisStore* redis = nullptr;       // null: replicas share nothing
+    const scaleahead::StateBoard* ahead = nullptr;  // null: no steps ahead
     telemetry::Registry& registry;
   };
 

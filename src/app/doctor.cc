@@ -70,18 +70,6 @@ void AddFlags(CLI::App& app, DoctorFlags& f) {
       ->capture_default_str();
 }
 
-/// Errors: kInvalidArgument, naming the flag.
-base::Result<std::pair<std::string, std::string>> SplitName(const std::string& flag,
-                                                            const std::string& text) {
-  const size_t slash = text.find('/');
-  if (slash == std::string::npos || slash == 0 || slash + 1 == text.size() ||
-      text.find('/', slash + 1) != std::string::npos) {
-    return base::Fail(base::Code::kInvalidArgument,
-                      fmt::format("--{} is NAMESPACE/NAME, not \"{}\"", flag, text));
-  }
-  return std::pair(text.substr(0, slash), text.substr(slash + 1));
-}
-
 base::Result<insight::Findings> OfCluster(const DoctorFlags& f, const Environment& environment) {
   insight::DoctorQuestion question;
   const auto service = SplitName("service", f.service);

@@ -301,6 +301,7 @@ base::Result<void> Server::OpenDashboard() {
                                  .ingest = ingest_.metrics(),
                                  .cluster = cluster_.get(),
                                  .redis = redis_.get(),
+                                 .ahead = ahead_ ? &ahead_->states() : nullptr,
                                  .registry = registry_});
   if (!opened) return std::unexpected(std::move(opened.error()));
   dashboard_ = *std::move(opened);

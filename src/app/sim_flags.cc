@@ -55,6 +55,17 @@ base::Result<std::vector<sim::HistorySeries>> AskRecorded(const std::string& fol
 
 }  // namespace
 
+base::Result<std::pair<std::string, std::string>> SplitName(const std::string& flag,
+                                                            const std::string& text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string::npos || slash == 0 || slash + 1 == text.size() ||
+      text.find('/', slash + 1) != std::string::npos) {
+    return base::Fail(base::Code::kInvalidArgument,
+                      fmt::format("--{} is NAMESPACE/NAME, not \"{}\"", flag, text));
+  }
+  return std::pair(text.substr(0, slash), text.substr(slash + 1));
+}
+
 base::Result<double> Seconds(const std::string& flag, const std::string& text) {
   const auto parsed = base::ParseDuration(text);
   if (!parsed) {

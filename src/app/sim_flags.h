@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -52,6 +53,10 @@ struct HistoryFlags {
 
 /// Seconds of a flag's duration. Errors: kInvalidArgument, naming the flag.
 [[nodiscard]] base::Result<double> Seconds(const std::string& flag, const std::string& text);
+
+/// The parts of a flag's NAMESPACE/NAME. Errors: kInvalidArgument, naming the flag.
+[[nodiscard]] base::Result<std::pair<std::string, std::string>> SplitName(const std::string& flag,
+                                                                          const std::string& text);
 
 /// Parses `arguments`; nothing if the command is to run, else its exit code (help was printed, or
 /// what is wrong).

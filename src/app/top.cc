@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <limits>
 #include <thread>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "app/cluster_session.h"
 #include "app/program.h"
@@ -21,6 +23,8 @@ constexpr double kLeastSeconds = 0.1;
 
 struct TopFlags {
   std::string ns;
+  std::string service = "ns-observability/activescale";
+  std::vector<std::string> health_addresses;
   std::string kubeconfig;
   std::string context;
   std::string interval = "2s";
@@ -35,6 +39,12 @@ void AddFlags(CLI::App& app, TopFlags& f) {
                  "account")
       ->type_name("FILE");
   app.add_option("--context", f.context, "of the kubeconfig; by default its current-context");
+  app.add_option("--service", f.service, "the Service of the installation, for the column AHEAD")
+      ->type_name("NAMESPACE/NAME")
+      ->capture_default_str();
+  app.add_option("--health-address", f.health_addresses,
+                 "health port to ask directly, as after kubectl port-forward; may be repeated")
+      ->type_name("HOST:PORT");
   app.add_option("--interval", f.interval, "time between two looks")
       ->type_name("DURATION")
       ->capture_default_str();
@@ -66,12 +76,19 @@ base::Result<void> Watch(const TopFlags& f, const Environment& environment) {
   if (*interval < kLeastSeconds) {
     return base::Fail(base::Code::kInvalidArgument, "--interval is 100ms at least");
   }
+  insight::DoctorQuestion question;
+  const auto service = SplitName("service", f.service);
+  if (!service) return std::unexpected(service.error());
+  std::tie(question.ns, question.service) = *service;
+  question.health_addresses = f.health_addresses;
   auto access = FindAccess(f.kubeconfig, f.context, environment);
   if (!access) return std::unexpected(std::move(access.error()));
   ClusterSession session(*std::move(access));
   const insight::ClusterReader reader = session.Reader();
   while (true) {
-    const insight::TopTable table = insight::GatherTop(reader, f.ns, session.Now());
+    question.now = session.Now();
+    const insight::TopTable table =
+        insight::GatherTop(reader, f.ns, insight::GatherHealths(reader, question), question.now);
     if (auto written = WriteOutput("", Show(table, f)); !written) return written;
     std::fflush(stdout);  // a reader at the other end of a pipe waits for it
     if (f.once) {

@@ -125,6 +125,7 @@ void DashboardFeed::PublishOverview() {
                                 .history = history_,
                                 .hpas = Hpas(),
                                 .deployments = ReadDeployments(),
+                                .ahead = parts_.ahead,
                                 .streams = parts_.streams(),
                                 .checks = parts_.checks.Run(),
                                 .problem = problem_});
@@ -156,6 +157,7 @@ std::string DashboardFeed::WorkloadText(const WorkloadName& name, const HpaTable
                           .fleet = fleet_,
                           .hpas = hpas,
                           .deployments = deployments,
+                          .ahead = parts_.ahead,
                           .find_pod = nullptr,
                           .problem = problem_};
   if (parts_.watched_pods != nullptr) {

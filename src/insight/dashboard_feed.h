@@ -47,6 +47,7 @@ class DashboardFeed {
     const HpaTable* hpas = nullptr;
     const kube::ScaleWatch* scales = nullptr;
     const kube::WatchPodIndex* watched_pods = nullptr;
+    AheadOf ahead;
     const base::Clock& clock;
     telemetry::Registry& registry;
     /// Runs work on the feed's thread. Threads: any.

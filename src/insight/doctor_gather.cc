@@ -178,12 +178,14 @@ class InstallGathering {
       : reader_(reader), question_(question) {}
 
   InstallFacts Run();
+  base::Result<std::vector<ReplicaHealth>> Healths();
 
  private:
   [[nodiscard]] kube::ApiResult<json::object> Pods(const std::string& selector) const {
     return reader_.get(fmt::format("/api/v1/namespaces/{}/pods?limit=100&labelSelector={}",
                                    question_.ns, QueryEscape(selector)));
   }
+  void AskAddresses(std::vector<ReplicaHealth>& healths) const;
   void GatherReplicas(InstallFacts& facts);
   void GatherHealths(InstallFacts& facts, const std::vector<const json::object*>& pods);
   [[nodiscard]] base::Result<PushService> Push() const;
@@ -342,10 +344,23 @@ InstallFacts InstallGathering::Run() {
   }
   GatherReplicas(facts);
   GatherRights(facts);
-  for (const std::string& address : question_.health_addresses) {
-    facts.health.push_back(GatherHealth(reader_, address, question_.now));
-  }
+  AskAddresses(facts.health);
   return facts;
+}
+
+base::Result<std::vector<ReplicaHealth>> InstallGathering::Healths() {
+  InstallFacts facts;
+  AskAddresses(facts.health);
+  if (!facts.health.empty()) return std::move(facts.health);
+  GatherReplicas(facts);
+  if (!facts.replicas) return std::unexpected(facts.replicas.error());
+  return std::move(facts.health);
+}
+
+void InstallGathering::AskAddresses(std::vector<ReplicaHealth>& healths) const {
+  for (const std::string& address : question_.health_addresses) {
+    healths.push_back(GatherHealth(reader_, address, question_.now));
+  }
 }
 
 /// --kube-api-qps of the HPA controller where its pod can be seen, as with kubeadm.
@@ -407,6 +422,11 @@ ReplicaHealth GatherHealth(const ClusterReader& reader, const std::string& addre
           .readyz = reader.fetch(fmt::format("http://{}/readyz?verbose", address)),
           .metrics = metrics ? base::Result<Samples>(ReadSamples(*metrics))
                              : std::unexpected(metrics.error())};
+}
+
+base::Result<std::vector<ReplicaHealth>> GatherHealths(const ClusterReader& reader,
+                                                       const DoctorQuestion& question) {
+  return InstallGathering(reader, question).Healths();
 }
 
 DoctorFacts Gather(const ClusterReader& reader, const DoctorQuestion& question) {

@@ -44,6 +44,11 @@ struct DoctorQuestion {
 [[nodiscard]] ReplicaHealth GatherHealth(const ClusterReader& reader, const std::string& address,
                                          base::WallTime now);
 
+/// The health ports of `question.health_addresses`, or of the pods of its Service by way of the API
+/// server. Errors: the Service or its pods cannot be read.
+[[nodiscard]] base::Result<std::vector<ReplicaHealth>> GatherHealths(
+    const ClusterReader& reader, const DoctorQuestion& question);
+
 /// Path of the custom metrics API in the version that the API server prefers, as the controller
 /// has it.
 [[nodiscard]] std::string CustomMetricsRoot(const ClusterReader& reader);

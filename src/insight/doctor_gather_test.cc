@@ -134,6 +134,19 @@ TEST(DoctorGatherTest, HealthAddressesReplaceTheWayByTheApiServer) {
   EXPECT_FALSE(facts.install->health[1].readyz);
 }
 
+TEST(DoctorGatherTest, HealthsAloneAreThoseOfAddressesOrOfTheService) {
+  FakeCluster cluster = Installed();
+  DoctorQuestion question = Question();
+  const auto of_service = GatherHealths(cluster.Reader(), question);
+  ASSERT_TRUE(of_service && of_service->size() == 1);
+  EXPECT_EQ(of_service->front().metrics->at("activescale_ingest_messages_total"), 4);
+  question.health_addresses = {"127.0.0.1:18080"};
+  const auto of_address = GatherHealths(cluster.Reader(), question);
+  ASSERT_TRUE(of_address && of_address->size() == 1);
+  EXPECT_EQ(of_address->front().replica, "127.0.0.1:18080");
+  EXPECT_FALSE(GatherHealths(FakeCluster().Reader(), Question()));
+}
+
 TEST(DoctorGatherTest, WithoutAClusterNothingElseIsAsked) {
   FakeCluster cluster;
   const DoctorFacts facts = Gather(cluster.Reader(), Question());

@@ -76,10 +76,10 @@ void AppendTarget(const hpa::MetricSpec& spec, const kube::MetricSource& source,
 }
 
 /// The HPAs of one target, null if there is none; of several the first, with how many there are.
-std::string HpaJson(std::span<const HpaSight* const> hpas) {
+std::string HpaJson(std::span<const HpaSight* const> hpas, const AheadOf& ahead) {
   if (hpas.empty()) return "null";
   std::string out = "{";
-  AppendHpaMembers(*hpas.front(), out);
+  AppendHpaMembers(*hpas.front(), ahead, out);
   out += ",\"count\":";
   AppendNumber(std::ssize(hpas), out);
   out += '}';
@@ -98,7 +98,7 @@ Overview::Row MakeRow(const OverviewInput& input, const WorkloadSight& workload,
   AppendCounts(workload, row.members[Overview::kPods]);
   const bool heard = workload.heard() || input.history.Knows(workload.ns, workload.name);
   row.members[Overview::kHeard] = heard ? "true" : "false";
-  row.members[Overview::kHpa] = HpaJson(hpas);
+  row.members[Overview::kHpa] = HpaJson(hpas, input.ahead);
   AppendReplicas(input.deployments, workload.ns, workload.name, row.members[Overview::kReplicas]);
   return row;
 }
@@ -227,7 +227,7 @@ void AppendReplicas(const Deployments& deployments, const std::string& ns, const
   out += ']';
 }
 
-void AppendHpaMembers(const HpaSight& hpa, std::string& out) {
+void AppendHpaMembers(const HpaSight& hpa, const AheadOf& ahead, std::string& out) {
   const kube::HpaObject& object = hpa.object;
   out += "\"name\":";
   AppendJsonString(object.name, out);
@@ -244,6 +244,8 @@ void AppendHpaMembers(const HpaSight& hpa, std::string& out) {
   }
   out += ",\"changed\":";
   AppendTime(hpa.last_scale, out);
+  out += ",\"ahead\":";
+  AppendJsonString(ahead ? ahead(object.ns, object.name) : "off", out);
   out += ",\"targets\":[";
   JsonSeparator separate;
   for (size_t i = 0; i < object.spec.metrics.size(); ++i) {

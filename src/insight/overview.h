@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -38,6 +39,9 @@ struct DeploymentReplicas {
 /// By namespace and name.
 using Deployments = std::map<std::pair<std::string, std::string>, DeploymentReplicas>;
 
+/// What an HPA gets of steps ahead: "on", "observe", "off" or "broken". Null: all are off.
+using AheadOf = std::function<std::string_view(std::string_view ns, std::string_view hpa)>;
+
 /// All that the overview is made of.
 struct OverviewInput {
   const ServerFacts& facts;
@@ -45,6 +49,7 @@ struct OverviewInput {
   const LoadHistory& history;
   const HpaTable::Hpas& hpas;
   const Deployments& deployments;
+  const AheadOf& ahead;
   std::vector<ReplicaStreams> streams;
   std::vector<telemetry::HealthChecks::Outcome> checks;
   std::string problem;  // why the fleet is not what it should be; "" if it is
@@ -90,7 +95,8 @@ void AppendCounts(const WorkloadSight& workload, std::string& out);
 /// [asked for, ready] of the Deployment of that name; null if there is none.
 void AppendReplicas(const Deployments& deployments, const std::string& ns, const std::string& name,
                     std::string& out);
-/// "name", "min", "max", "current", "desired", "changed" and "targets" of an HPA, without braces.
-void AppendHpaMembers(const HpaSight& hpa, std::string& out);
+/// "name", "fault", "min", "max", "current", "desired", "changed", "ahead" and "targets" of an HPA,
+/// without braces.
+void AppendHpaMembers(const HpaSight& hpa, const AheadOf& ahead, std::string& out);
 
 }  // namespace activescale::insight

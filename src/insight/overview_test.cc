@@ -47,6 +47,7 @@ class OverviewTest : public testing::Test {
                          .history = history_,
                          .hpas = hpas_.List(),
                          .deployments = deployments_,
+                         .ahead = ahead_,
                          .streams = {{"replica-0", 7}},
                          .checks = {{"store", {ok_, "embedded"}}},
                          .problem = problem_});
@@ -58,6 +59,7 @@ class OverviewTest : public testing::Test {
   LoadHistory history_;
   HpaTable hpas_;
   Deployments deployments_;
+  AheadOf ahead_;
   std::string problem_;
   bool ok_ = true;
 };
@@ -73,7 +75,7 @@ TEST_F(OverviewTest, TheWholeOfIt) {
       R"("streams":[["replica-0",7]],"checks":[{"name":"store","ok":true,"reason":"embedded"}],)"
       R"("problem":"","rows":[{"ns":"shop","name":"web","values":[12,null,null],)"
       R"("spread":[[0.5,12],null,null],"pods":[4,1,0],"heard":true,"hpa":{"name":"web-hpa",)"
-      R"("fault":"","min":2,"max":9,"current":2,"desired":3,"changed":1796014800000,)"
+      R"("fault":"","min":2,"max":9,"current":2,"desired":3,"changed":1796014800000,"ahead":"off",)"
       R"("targets":[{"title":"Pods inbound_active_requests","metric":"inbound_active_requests",)"
       R"("perPod":true,"type":"AverageValue","target":5}],"count":1},"replicas":[3,2]}]})");
 }
@@ -100,6 +102,20 @@ TEST_F(OverviewTest, AWorkloadThatFellSilentWasHeardAndOneThatNeverSpokeWasNot) 
   const auto rows = parse(OverviewJson(Make())).at("rows");
   EXPECT_EQ(rows.at(0).at("heard"), false);
   EXPECT_EQ(rows.at(1).at("heard"), true);
+}
+
+TEST_F(OverviewTest, WhatAnHpaGetsOfStepsAheadIsToldWhenItChanges) {
+  fleet_.workloads = {Sight("web", 12)};
+  AddHpa("web", 3);
+  std::string_view state = "on";
+  ahead_ = [&state](std::string_view ns, std::string_view hpa) {
+    return ns == "shop" && hpa == "web-hpa" ? state : "off";
+  };
+  const Overview before = Make();
+  EXPECT_EQ(parse(OverviewJson(before)).at("rows").at(0).at("hpa").at("ahead"), "on");
+  state = "broken";
+  const auto rows = parse(ChangeJson(before, Make())).at("rows");
+  EXPECT_EQ(rows.at(0).at("hpa").at("ahead"), "broken");
 }
 
 TEST_F(OverviewTest, ChecksAndProblemsAreToldWhenTheyChange) {

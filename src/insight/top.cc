@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -134,6 +135,47 @@ TopTable TopGathering::Run(const std::string& ns) {
   return std::move(table_);
 }
 
+/// A label of a series in Prometheus's text format; "" if it has none of that name.
+std::string Label(std::string_view series, std::string_view name) {
+  const std::string begin = fmt::format("{}=\"", name);
+  size_t at = series.find(begin);
+  while (at != std::string_view::npos && series[at - 1] != '{' && series[at - 1] != ',') {
+    at = series.find(begin, at + 1);
+  }
+  if (at == std::string_view::npos) return {};
+  series.remove_prefix(at + begin.size());
+  return std::string(series.substr(0, series.find('"')));
+}
+
+/// Fills what is known of steps ahead. The circuit of an HPA is known to the replica that acts, so
+/// the highest state that any of them tells counts.
+void TellAhead(const base::Result<std::vector<ReplicaHealth>>& replicas, TopTable& table) {
+  constexpr std::string_view kMetric = "activescale_scale_ahead_state{";
+  constexpr std::string_view kStates[] = {"off", "observe", "on", "broken"};
+  std::map<std::pair<std::string, std::string>, size_t> known;
+  bool any = false;
+  if (!replicas) table.ahead_fault = OneLine(replicas.error().message);
+  for (const ReplicaHealth& replica :
+       replicas ? std::span(*replicas) : std::span<const ReplicaHealth>()) {
+    if (!replica.metrics) {
+      table.ahead_fault = OneLine(replica.metrics.error().message);
+      continue;
+    }
+    any = true;
+    for (auto at = replica.metrics->lower_bound(kMetric);
+         at != replica.metrics->end() && at->first.starts_with(kMetric); ++at) {
+      size_t& state = known[{Label(at->first, "namespace"), Label(at->first, "workload")}];
+      state = std::max(state, std::min(static_cast<size_t>(at->second), std::size(kStates) - 1));
+    }
+  }
+  if (!any && table.ahead_fault.empty()) table.ahead_fault = "no replica is there to ask";
+  if (!any) return;
+  for (TopRow& row : table.rows) {
+    const auto found = known.find({row.ns, row.workload});
+    row.ahead = kStates[found == known.end() ? 0 : found->second];
+  }
+}
+
 std::string Number(const std::optional<int64_t>& milli) {
   return milli ? fmt::format("{:g}", static_cast<double>(*milli) / 1000) : "-";
 }
@@ -144,8 +186,11 @@ std::string Age(std::chrono::milliseconds age) {
 
 }  // namespace
 
-TopTable GatherTop(const ClusterReader& reader, const std::string& ns, base::WallTime now) {
-  return TopGathering(reader, now).Run(ns);
+TopTable GatherTop(const ClusterReader& reader, const std::string& ns,
+                   const base::Result<std::vector<ReplicaHealth>>& replicas, base::WallTime now) {
+  TopTable table = TopGathering(reader, now).Run(ns);
+  TellAhead(replicas, table);
+  return table;
 }
 
 std::string TopText(const TopTable& table, size_t most_rows) {
@@ -158,22 +203,29 @@ std::string TopText(const TopTable& table, size_t most_rows) {
   }
   const auto line = [&](std::string_view ns, std::string_view workload, std::string_view pods,
                         std::string_view inbound, std::string_view outbound,
-                        std::string_view connections, std::string_view oldest) {
-    return fmt::format("{:<{}}  {:<{}}  {:>11}  {:>9}  {:>9}  {:>11}  {:>7}\n", ns, ns_width,
-                       workload, workload_width, pods, inbound, outbound, connections, oldest);
+                        std::string_view connections, std::string_view oldest,
+                        std::string_view ahead) {
+    return fmt::format("{:<{}}  {:<{}}  {:>11}  {:>9}  {:>9}  {:>11}  {:>7}  {}\n", ns, ns_width,
+                       workload, workload_width, pods, inbound, outbound, connections, oldest,
+                       ahead);
   };
-  std::string text =
-      line("NAMESPACE", "WORKLOAD", "PUSHING", "INBOUND", "OUTBOUND", "CONNECTIONS", "OLDEST");
+  std::string text = line("NAMESPACE", "WORKLOAD", "PUSHING", "INBOUND", "OUTBOUND", "CONNECTIONS",
+                          "OLDEST", "AHEAD");
   for (size_t i = 0; i < shown; ++i) {
     const TopRow& row = table.rows[i];
     text += line(row.ns, row.workload, fmt::format("{}/{}", row.pushing, row.pods),
-                 Number(row.milli[0]), Number(row.milli[1]), Number(row.milli[2]), Age(row.oldest));
+                 Number(row.milli[0]), Number(row.milli[1]), Number(row.milli[2]), Age(row.oldest),
+                 row.ahead.empty() ? "?" : row.ahead);
   }
   if (shown < table.rows.size()) {
     text += fmt::format("and {} more\n", table.rows.size() - shown);
   }
   if (table.silent > 0) {
     text += fmt::format("{} without telemetry\n", Plural(table.silent, "workload"));
+  }
+  if (!table.ahead_fault.empty()) {
+    text += fmt::format("steps ahead are not known: {}; see --service and --health-address\n",
+                        table.ahead_fault);
   }
   for (const std::string& fault : table.faults) {
     text += fmt::format("cannot read: {}\n", fault);
@@ -194,13 +246,14 @@ std::string TopJson(const TopTable& table) {
         item[metric::kMetricNames[kind]] = static_cast<double>(*row.milli[kind]) / 1000;
       }
     }
+    if (!row.ahead.empty()) item["scaleAhead"] = row.ahead;
     rows.push_back(std::move(item));
   }
-  json::array faults(table.faults.begin(), table.faults.end());
-  return json::serialize(json::object{{"workloads", std::move(rows)},
-                                      {"silentWorkloads", table.silent},
-                                      {"faults", std::move(faults)}}) +
-         "\n";
+  json::object out{{"workloads", std::move(rows)},
+                   {"silentWorkloads", table.silent},
+                   {"faults", json::array(table.faults.begin(), table.faults.end())}};
+  if (!table.ahead_fault.empty()) out["scaleAheadFault"] = table.ahead_fault;
+  return json::serialize(out) + "\n";
 }
 
 }  // namespace activescale::insight

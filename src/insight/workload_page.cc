@@ -119,7 +119,7 @@ void AppendExplanation(const WatchedSnapshot& seen, std::string& out) {
 void AppendHpa(const WorkloadPageInput& input, const WorkloadSight* workload, const HpaSight& hpa,
                std::string& out) {
   out += '{';
-  AppendHpaMembers(hpa, out);
+  AppendHpaMembers(hpa, input.ahead, out);
   out += ",\"conditions\":";
   AppendConditions(hpa.object.conditions, out);
   out += ",\"explanation\":";

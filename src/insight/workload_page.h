@@ -19,6 +19,7 @@ struct WorkloadPageInput {
   const Fleet& fleet;
   const HpaTable::Hpas& hpas;
   const Deployments& deployments;
+  const AheadOf& ahead;
   /// What the API server knows of a pod; null: nobody asks it.
   std::function<std::optional<kube::PodInfo>(metric::PodKeyView)> find_pod;
   std::string problem;

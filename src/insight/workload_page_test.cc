@@ -58,6 +58,7 @@ class WorkloadPageTest : public testing::Test {
                                             .fleet = fleet_,
                                             .hpas = hpas_.List(),
                                             .deployments = deployments_,
+                                            .ahead = ahead_,
                                             .find_pod = find_pod_,
                                             .problem = ""}));
   }
@@ -66,6 +67,7 @@ class WorkloadPageTest : public testing::Test {
   ServerFacts facts_;
   Fleet fleet_{.at = clock_.WallNow(), .workloads = {{.ns = "shop", .name = "web"}}};
   HpaTable hpas_;
+  AheadOf ahead_ = [](std::string_view, std::string_view) { return "observe"; };
   Deployments deployments_;
   std::map<std::string, kube::PodInfo, std::less<>> infos_;
   std::function<std::optional<kube::PodInfo>(metric::PodKeyView)> find_pod_ =
@@ -107,6 +109,7 @@ TEST_F(WorkloadPageTest, ExplainsTheNextSyncFromWhatIsWatched) {
   SetHpa(PodsMetric("5"));
   deployments_[{"shop", "web"}] = {.wanted = 2, .ready = 2};
   const auto hpa = Page().at("hpas").at(0);
+  EXPECT_EQ(hpa.at("ahead"), "observe");
   const auto& explanation = hpa.at("explanation");
   EXPECT_EQ(explanation.at("from"), 2);
   EXPECT_EQ(explanation.at("replicas"), 4);

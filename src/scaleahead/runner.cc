@@ -77,6 +77,7 @@ struct Runner::Entry {
   SteadyTime looked = SteadyTime::min();
   std::optional<SteadyTime> look_again;
   Hold fault = Hold::kNone;
+  std::optional<State> shown;
   struct Observed {
     int32_t to;
     SteadyTime at;
@@ -102,7 +103,8 @@ Runner::Runner(Options options, Seams seams, Hands& hands, const base::Clock& cl
       seams_(std::move(seams)),
       hands_(hands),
       clock_(clock),
-      metrics_(registry) {}
+      metrics_(registry),
+      states_(registry) {}
 
 Runner::~Runner() = default;
 
@@ -159,6 +161,7 @@ void Runner::OnHpaGone(const std::string& ns, const std::string& name) {
   if (entry == nullptr) return;
   if (Known* known = TargetOf(*entry)) known->hpas.erase(key);
   entries_.erase(key);
+  states_.Remove(ns, name);
   wakes_stale_ = true;
 }
 
@@ -305,6 +308,7 @@ void Runner::Poll(SteadyTime now) {
 void Runner::Tick() {
   const SteadyTime now = clock_.Now();
   if (wakes_stale_) UpdateWakes();
+  for (const auto& [key, entry] : entries_) Show(*entry, now);
   metrics_.paused.Set(now < paused_until_ ? 1 : 0);
   if (now < paused_until_) return;
   Poll(now);
@@ -314,6 +318,18 @@ void Runner::Tick() {
       Look(*entry, now);
     }
   }
+}
+
+/// What it gets now, for people.
+void Runner::Show(Entry& entry, SteadyTime now) {
+  State state = State::kOff;
+  if (entry.gate.mode == Mode::kObserve) state = State::kObserve;
+  if (entry.gate.mode == Mode::kOn) {
+    state = entry.memory.broken_until() > now ? State::kBroken : State::kOn;
+  }
+  if (entry.shown == state) return;
+  entry.shown = state;
+  states_.Set(entry.hpa, state);
 }
 
 void Runner::Look(Entry& entry, SteadyTime now) {

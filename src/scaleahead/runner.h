@@ -19,6 +19,7 @@
 #include "scaleahead/push_tap.h"
 #include "scaleahead/runner_metrics.h"
 #include "scaleahead/seams.h"
+#include "scaleahead/state_board.h"
 #include "telemetry/registry.h"
 
 namespace activescale::scaleahead {
@@ -54,6 +55,8 @@ class Runner {
 
   /// Whether any HPA asks, so that pushes matter.
   [[nodiscard]] bool wants_pushes() const { return !entries_.empty(); }
+  /// Threads: any.
+  [[nodiscard]] const StateBoard& states() const { return states_; }
 
  private:
   struct Entry;
@@ -70,6 +73,7 @@ class Runner {
   void OnChange(Entry& entry, int32_t from, int32_t to, base::SteadyTime now);
   void Wake(const Wakes& wakes, const std::string& of);
   void Poll(base::SteadyTime now);
+  void Show(Entry& entry, base::SteadyTime now);
   void Look(Entry& entry, base::SteadyTime now);
   [[nodiscard]] Hold Begin(Entry& entry, base::SteadyTime now);
   void Finish(const std::shared_ptr<Round>& round);
@@ -88,6 +92,7 @@ class Runner {
   Hands& hands_;
   const base::Clock& clock_;
   RunnerMetrics metrics_;
+  StateBoard states_;
 
   std::map<std::string, std::unique_ptr<Entry>> entries_;  // by "namespace/name" of the HPA
   std::unordered_map<std::string, Known> targets_;         // by "namespace/resource/name"

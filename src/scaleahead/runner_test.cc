@@ -263,6 +263,7 @@ TEST_F(RunnerTest, ObservingTellsAndTouchesNothing) {
   Push(40'000);
   EXPECT_TRUE(hands_.steps.empty());
   ASSERT_EQ(hands_.notices, std::vector<std::string>{"WouldScaleAhead"}) << "told once";
+  EXPECT_EQ(runner_->states().Of("shop", "web"), State::kObserve);
   clock_.Advance(milliseconds(8'800));
   runner_->OnTarget(Web(8, "2"));
   const std::string metrics = registry_.Render();
@@ -374,9 +375,11 @@ TEST_F(RunnerTest, TwoUndoneStepsAreToldAndEndTheFastPathForFiveMinutes) {
                                                       "ScaledAhead", "ScaleAheadUndone"}));
   Push(40'000);
   EXPECT_EQ(hands_.steps.size(), 2U);
+  EXPECT_EQ(runner_->states().Of("shop", "web"), State::kBroken);
   clock_.Advance(std::chrono::minutes(5));
   Push(40'000);
   EXPECT_EQ(hands_.steps.size(), 3U);
+  EXPECT_EQ(runner_->states().Of("shop", "web"), State::kOn);
 }
 
 TEST_F(RunnerTest, ValuesStandStillAfterARiseUntilStepsAreHalted) {
@@ -409,6 +412,22 @@ TEST_F(RunnerTest, WhoComesAnewIsWatchedFirst) {
   clock_.Advance(seconds(16));
   Push(90'000);
   EXPECT_EQ(hands_.steps.size(), 1U);
+}
+
+TEST_F(RunnerTest, WhatAnHpaGetsIsShownAsLongAsItIsThere) {
+  kube::HpaObject hpa = WebHpa();
+  runner_->OnTarget(Web(2));
+  runner_->OnHpa(hpa);
+  Tick();
+  EXPECT_EQ(runner_->states().Of("shop", "web"), State::kOn);
+  hpa.annotations.insert_or_assign(std::string(kAnnotation), "false");
+  runner_->OnHpa(hpa);
+  Tick();
+  EXPECT_EQ(runner_->states().Of("shop", "web"), State::kOff);
+  EXPECT_NE(registry_.Render().find("hpa=\"web\""), std::string::npos);
+  runner_->OnHpaGone("shop", "web");
+  Tick();
+  EXPECT_EQ(registry_.Render().find("hpa=\"web\""), std::string::npos);
 }
 
 TEST_F(RunnerTest, WithASharedStoreHpasAreLookedAtUnasked) {

@@ -14,6 +14,10 @@ Gauge& Registry::AddGauge(const std::string& name, const std::string& help,
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry_).Add(labels);
 }
 
+void Registry::RemoveGauge(const std::string& name, Gauge& gauge) {
+  prometheus::BuildGauge().Name(name).Register(registry_).Remove(&gauge);
+}
+
 Histogram& Registry::AddHistogram(const std::string& name, const std::string& help,
                                   const std::vector<double>& buckets, const LabelMap& labels) {
   return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_).Add(labels,

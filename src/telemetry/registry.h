@@ -22,7 +22,7 @@ using LabelMap = std::map<std::string, std::string>;
 /// Our own metrics. A component asks for its handles once, in its constructor, and keeps the
 /// references: they live as long as the registry. Names start with `activescale_` (or are those
 /// that Prometheus has for processes) and follow Prometheus's rules; label values must come from a
-/// bounded set. Threads: any.
+/// bounded set, or of what is removed with them. Threads: any.
 class Registry {
  public:
   Registry() = default;
@@ -33,6 +33,8 @@ class Registry {
   Counter& AddCounter(const std::string& name, const std::string& help,
                       const LabelMap& labels = {});
   Gauge& AddGauge(const std::string& name, const std::string& help, const LabelMap& labels = {});
+  /// Ends a gauge whose labels name something that is gone. Its handle must not be used any more.
+  void RemoveGauge(const std::string& name, Gauge& gauge);
   Histogram& AddHistogram(const std::string& name, const std::string& help,
                           const std::vector<double>& buckets, const LabelMap& labels = {});
 

@@ -32,6 +32,16 @@ TEST(RegistryTest, TheSameNameAndLabelsAreTheSameHandle) {
   EXPECT_EQ(text.find("# TYPE activescale_x_total"), text.rfind("# TYPE activescale_x_total"));
 }
 
+TEST(RegistryTest, AGaugeThatWasRemovedIsNotRenderedAndMayComeBack) {
+  Registry registry;
+  registry.AddGauge("activescale_x", "X.", {{"a", "b"}}).Set(1);
+  Gauge& other = registry.AddGauge("activescale_x", "X.", {{"a", "c"}});
+  registry.RemoveGauge("activescale_x", other);
+  EXPECT_THAT(registry.Render(), testing::Not(HasSubstr("a=\"c\"")));
+  EXPECT_THAT(registry.Render(), HasSubstr("activescale_x{a=\"b\"} 1\n"));
+  EXPECT_EQ(registry.AddGauge("activescale_x", "X.", {{"a", "c"}}).Value(), 0);
+}
+
 TEST(RegistryTest, RefreshRunsAtEachScrape) {
   Registry registry;
   Gauge& gauge = registry.AddGauge("activescale_pods", "Pods.");

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.e2e.harness import paths, workloads
-from tests.e2e.harness.adapter import Adapter, grant_rights
+from tests.e2e.harness.adapter import Adapter, grant_component, grant_rights
 from tests.e2e.harness.model import INBOUND
 from tests.lib.browser import chromium, tab
 from tests.lib.process import wait_until
@@ -21,12 +21,18 @@ from tests.lib.process import wait_until
 RIGHTS = paths.REPO / "deploy/kustomize/components/watch-hpas/rbac.yaml"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def shown(cluster):
     """Activescale with a dashboard that knows HPAs, serving the control plane."""
     grant_rights(cluster)
     cluster.plane.kubectl.apply(list(yaml.safe_load_all(RIGHTS.read_text())))
-    flags = ("--ttl=4s", "--watch-hpas", "--dashboard-address=127.0.0.1:0")
+    grant_component(cluster, "scale-ahead")
+    flags = (
+        "--ttl=4s",
+        "--watch-hpas",
+        "--dashboard-address=127.0.0.1:0",
+        "--scale-ahead=observe",
+    )
     running = Adapter(cluster, *flags, name="dashboard").start()
     cluster.aggregation.register(running.https_port)
     try:
@@ -99,6 +105,32 @@ def test_what_the_controller_does_is_on_the_page(cluster, shown, namespace):
                 page.locator(".verdict").wait_for()
                 page.get_by_text("The dashed line is the target").wait_for()
                 _picture(page, f"dashboard-workload-{scheme}")
+
+
+def test_what_hpas_get_of_steps_ahead_is_on_the_page(cluster, shown, namespace):
+    for name in ("asking", "plain"):
+        cluster.model.configure(namespace, name, steps=[(0, 50)], sinks=[shown.sink])
+        cluster.plane.kubectl.apply([workloads.deployment(namespace, name, 2)])
+        cluster.wait_ready(namespace, name, 2)
+    metrics = [workloads.pods_metric(INBOUND, "5")]
+    asks = {"activescale.io/scale-ahead": "true"}
+    cluster.plane.kubectl.apply(
+        [
+            workloads.hpa(namespace, "asking", metrics, annotations=asks),
+            workloads.hpa(namespace, "plain", metrics),
+        ]
+    )
+    with chromium() as browser, tab(browser) as opened:
+        page = opened.open(shown.process.dashboard_url)
+        wait_until(lambda: "observed" in _row(page, "asking")[10], 60, "the mark")
+        assert "⇡" not in _row(page, "plain")[10]
+        page.get_by_role("link", name="asking").click()
+        page.get_by_text("observed only: Events tell").wait_for()
+        # Who takes the annotation away ends it at once.
+        path = f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers/asking"
+        cluster.api.patch(path, {"metadata": {"annotations": {"activescale.io/scale-ahead": None}}})
+        page.get_by_role("link", name="All workloads").click()
+        wait_until(lambda: "⇡" not in _row(page, "asking")[10], 20, "the mark is gone")
 
 
 def _ask(cluster, port: int, host: str, as_admin: bool) -> int:

@@ -2,6 +2,8 @@
 and that the plain HPA goes on."""
 
 import contextlib
+import json
+import subprocess
 import time
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from tests.e2e.harness import workloads
 from tests.e2e.harness.adapter import Adapter, grant_component, grant_rights
 from tests.e2e.harness.model import INBOUND
+from tests.lib.activescale import BINARY
 from tests.lib.process import wait_until
 
 pytestmark = pytest.mark.timeout(300)
@@ -22,16 +25,27 @@ _WARM_SECONDS = 17
 
 
 @pytest.fixture
-def ahead(steady):
+def start_ahead(steady):
+    """Starts an adapter with steps ahead that serves the control plane."""
     grant_rights(steady)
     grant_component(steady, "scale-ahead")
-    running = Adapter(steady, "--scale-ahead=on", name="ahead-limits")
-    try:
-        running.start()
-        steady.aggregation.register(running.https_port)
-        yield running
-    finally:
-        running.stop()
+    with contextlib.ExitStack() as stack:
+
+        def start(kubeconfig=None) -> Adapter:
+            running = Adapter(
+                steady, "--scale-ahead=on", name="ahead-limits", kubeconfig=kubeconfig
+            )
+            stack.callback(running.stop)
+            running.start()
+            steady.aggregation.register(running.https_port)
+            return running
+
+        yield start
+
+
+@pytest.fixture
+def ahead(start_ahead):
+    return start_ahead()
 
 
 class _World:
@@ -39,7 +53,7 @@ class _World:
 
     def __init__(self, cluster, adapter):
         self._cluster = cluster
-        self._sink = adapter.sink
+        self._adapter = adapter
         self.names: dict[str, str] = {}
 
     def add(
@@ -52,7 +66,7 @@ class _World:
     ) -> None:
         ns = self.names[name] = self._cluster.new_namespace(f"ahead-{name}")
         load = 2 * _TARGET / 0.2
-        self._cluster.model.configure(ns, _APP, steps=[(0, load)], sinks=[self._sink])
+        self._cluster.model.configure(ns, _APP, steps=[(0, load)], sinks=[self._adapter.sink])
         self._cluster.plane.kubectl.apply([workloads.deployment(ns, _APP, 2)])
         metric = workloads.pods_metric(INBOUND, str(_TARGET))
         hpa = workloads.hpa(
@@ -75,6 +89,20 @@ class _World:
 
     def replicas(self, name: str) -> int:
         return self._cluster.replicas(self.names[name], _APP)
+
+    def top(self) -> dict[str, str]:
+        """What `activescale top` says of steps ahead, by name."""
+        command = [BINARY, "top", f"--kubeconfig={self._cluster.plane.admin_kubeconfig}"]
+        health = f"--health-address=127.0.0.1:{self._adapter.process.health_port}"
+        done = subprocess.run(
+            [*command, health, "--once", "--output=json"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        told = {row["namespace"]: row["scaleAhead"] for row in json.loads(done.stdout)["workloads"]}
+        return {name: told.get(ns) for name, ns in self.names.items()}
 
     def events(self, name: str, reason: str) -> list[str]:
         path = f"/api/v1/namespaces/{self.names[name]}/events"
@@ -111,6 +139,14 @@ def test_who_is_scaled_ahead_and_who_is_not(steady, ahead):
         steady.wait_hpa_active(world.names[name], _APP)
     assert '"yes"' in world.wait_event("other-value", "ScaleAheadRefused")
     time.sleep(_WARM_SECONDS)
+    assert world.top() == {
+        "on": "on",
+        "observed": "observe",
+        "other-value": "off",
+        "plain": "off",
+        "narrow": "on",
+        "twice": "off",
+    }
 
     world.jump(6)
     steady.wait_replicas(world.names["on"], _APP, 6, 3)
@@ -160,6 +196,7 @@ def test_two_steps_that_are_undone_are_the_last_for_a_while(steady, ahead):
             16 + steady.syncs(2),
             f"{count} steps are undone",
         )
+    assert world.top() == {"nervous": "broken"}
     time.sleep(_WARM_SECONDS)
     world.jump(6)
     steady.wait_replicas(ns, _APP, 6, steady.syncs(1) + 3)

@@ -6,7 +6,7 @@ import { fetchJson, Live, path } from "./live";
 import type { Frame } from "./main";
 import { Sparkline } from "./plot";
 import { type Column, Pager, Sorting } from "./table";
-import { type Change, type History, METRIC_TITLES, METRIC_WORDS, METRICS, type Overview, type Row } from "./types";
+import { AHEAD, type Change, type History, METRIC_TITLES, METRIC_WORDS, METRICS, type Overview, type Row } from "./types";
 
 /** Between two looks at the history, which has a point in five seconds. */
 const HISTORY_MS = 5_000;
@@ -62,11 +62,12 @@ class Line {
   private readonly replicas = el("td", { class: "number" });
   private readonly bounds = el("span", { class: "faint" });
   private readonly replicaText = el("span");
+  private readonly ahead = el("span", { class: "ahead" });
   private readonly changed = el("td", { class: "number" });
   private plot: Sparkline | null = null;
 
   constructor() {
-    this.replicas.append(this.replicaText, " ", this.bounds);
+    this.replicas.append(this.replicaText, " ", this.bounds, this.ahead);
     this.plotCell.append(this.plotText);
     this.element = el(
       "tr",
@@ -108,6 +109,10 @@ class Line {
     this.target.title = row.hpa === null ? "" : `HPA ${row.hpa.name} ${row.hpa.fault}`;
     setText(this.replicaText, replicasText(row));
     setText(this.bounds, row.hpa === null ? "" : `(${row.hpa.min}–${row.hpa.max})`);
+    const [mark, meaning] = AHEAD[row.hpa?.ahead ?? "off"];
+    setText(this.ahead, mark);
+    this.ahead.title = mark === "" ? "" : `Steps ahead are ${meaning}`;
+    setClass(this.ahead, "warn", row.hpa?.ahead === "broken");
     const at = row.hpa?.changed ?? null;
     setText(this.changed, at === null ? "–" : `${ago(now - at)} ago`);
     this.changed.title = at === null ? "" : new Date(at).toLocaleString("en-GB");

@@ -8,6 +8,14 @@ export const METRICS = [
 export const METRIC_TITLES = ["requests in", "requests out", "connections open"] as const;
 export const METRIC_WORDS = ["inbound", "outbound", "connections"] as const;
 
+/** What an HPA gets of steps ahead of its controller: the mark, and what it means. */
+export const AHEAD = {
+  off: ["", "off"],
+  observe: ["⇡ observed", "observed only: Events tell which steps would have been taken"],
+  on: ["⇡ ahead", "on: scaled up at the push, ahead of the controller"],
+  broken: ["⇡ broken", "broken: two steps were undone, so none is taken for five minutes"],
+} as const;
+
 /** By metric; null where nothing is known, which is not 0. */
 export type PerMetric<T> = [T, T, T];
 /** Milliseconds since 1970. */
@@ -29,6 +37,7 @@ export interface Hpa {
   current: number;
   desired: number;
   changed: Moment | null;
+  ahead: keyof typeof AHEAD;
   targets: Target[];
 }
 

@@ -6,6 +6,7 @@ import type { Frame } from "./main";
 import { LoadPlot } from "./plot";
 import { type Column, Pager, Sorting } from "./table";
 import {
+  AHEAD,
   type Explanation,
   METRIC_TITLES,
   METRIC_WORDS,
@@ -224,6 +225,7 @@ export class WorkloadPage {
         { class: "facts-list" },
         ...pair("replicas", `${hpa.current} now, ${hpa.desired} wanted, ${hpa.min} to ${hpa.max} allowed`),
         ...pair("last change", change + older),
+        ...pair("steps ahead", AHEAD[hpa.ahead][1]),
         ...hpa.targets.flatMap((target) =>
           pair("target", `${target.title}: ${amount(target.target)}${unitOf(target)}`),
         ),
