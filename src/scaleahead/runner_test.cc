@@ -414,6 +414,28 @@ TEST_F(RunnerTest, WhoComesAnewIsWatchedFirst) {
   EXPECT_EQ(hands_.steps.size(), 1U);
 }
 
+TEST_F(RunnerTest, AWallClockThatIsSetNeitherHastensNorDelaysAStep) {
+  for (const auto by : {std::chrono::hours(-5), std::chrono::hours(5)}) {
+    Make({.mode = Mode::kOn});
+    hands_.steps.clear();
+    values_ = {{"web-0", 10'000}, {"web-1", 10'000}};
+    Warm();
+    clock_.SetWallBy(by);
+    Push(40'000);
+    ASSERT_EQ(hands_.steps.size(), 1U);
+    clock_.SetWallBy(-2 * by);
+    End({});
+    runner_->OnTarget(Web(8, "2"));
+    Push(100'000);
+    EXPECT_EQ(hands_.steps.size(), 1U) << "one step a second";
+    clock_.Advance(seconds(1));
+    Push(100'000);
+    EXPECT_EQ(hands_.steps.size(), 2U);
+    clock_.SetWallBy(by);
+    End({});
+  }
+}
+
 TEST_F(RunnerTest, WhatAnHpaGetsIsShownAsLongAsItIsThere) {
   kube::HpaObject hpa = WebHpa();
   runner_->OnTarget(Web(2));

@@ -8,11 +8,17 @@ import time
 
 import pytest
 
-from tests.e2e.harness import workloads
-from tests.e2e.harness.adapter import Adapter, grant_component, grant_rights
+from tests.e2e.harness import aggregation, measures, workloads
+from tests.e2e.harness.adapter import (
+    SERVICE_ACCOUNT,
+    Adapter,
+    grant_component,
+    grant_rights,
+)
 from tests.e2e.harness.model import INBOUND
 from tests.lib.activescale import BINARY
 from tests.lib.process import wait_until
+from tests.redis.proxy import FaultProxy
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -81,6 +87,19 @@ class _World:
         second = {**hpa, "metadata": {**hpa["metadata"], "name": f"{_APP}-2"}}
         self._cluster.wait_ready(ns, _APP, 2)
         self._cluster.plane.kubectl.apply([hpa] + [second] * twins)
+
+    def flap(self, low: int, high: int, seconds: int) -> float:
+        """The load of so many pods in turn, each for a second, everywhere; returns the end."""
+        now = time.time()
+        steps = [
+            (now + second, (high, low)[second % 2] * _TARGET / 0.2) for second in range(seconds)
+        ]
+        for ns in self.names.values():
+            self._cluster.model.set_steps(ns, _APP, steps)
+        return now + seconds
+
+    def timeline(self, name: str):
+        return self._cluster.model.timeline(self.names[name], _APP)
 
     def jump(self, pods: int) -> None:
         """The load of so many pods, everywhere."""
@@ -202,3 +221,69 @@ def test_two_steps_that_are_undone_are_the_last_for_a_while(steady, ahead):
     steady.wait_replicas(ns, _APP, 6, steady.syncs(1) + 3)
     assert len(world.events("nervous", "ScaledAhead")) == 2
     steady.drop_namespaces([ns])
+
+
+def test_values_that_flap_do_no_more_than_with_the_plain_hpa(steady, ahead):
+    """A load that is high and low in turn each second. Its peak comes at once and stays for the
+    controller's window; where there is no window, two steps that were undone are the last."""
+    world = _World(steady, ahead)
+    no_window = {
+        **workloads.scale_up_behavior(900),
+        "scaleDown": {"stabilizationWindowSeconds": 0},
+    }
+    for annotation in ("true", None):
+        suffix = "ahead" if annotation else "plain"
+        world.add(f"steady-{suffix}", annotation)
+        world.add(f"nervous-{suffix}", annotation, behavior=no_window)
+    for ns in world.names.values():
+        steady.wait_hpa_active(ns, _APP)
+    time.sleep(_WARM_SECONDS)
+    began = time.time()
+    end = world.flap(2, 6, 90)
+    time.sleep(end - time.time())
+    turns = {name: measures.turns(world.timeline(name), began, end) for name in world.names}
+    most = {name: max(state.spec for state in world.timeline(name)) for name in world.names}
+    assert most["steady-ahead"] == most["nervous-ahead"] == 6, most
+    assert turns["steady-ahead"] == 0, turns
+    assert len(world.events("steady-ahead", "ScaledAhead")) == 1
+    assert len(world.events("nervous-ahead", "ScaledAhead")) <= 2
+    # Two steps and the way back of each; the rest is the controller's.
+    assert turns["nervous-ahead"] <= turns["nervous-plain"] + 4, turns
+    steady.drop_namespaces(list(world.names.values()))
+
+
+def test_an_api_server_that_is_slow_is_left_in_peace(steady, start_ahead):
+    """Every answer comes later than a step may take: the controller scales as it always does, and
+    steps come again when the answers do."""
+    kubeconfig = steady.plane.service_account_kubeconfig(aggregation.NAMESPACE, SERVICE_ACCOUNT)
+    proxy = FaultProxy(steady.plane.port)
+    through = kubeconfig.with_name("ahead-slow.kubeconfig")
+    through.write_text(kubeconfig.read_text().replace(f":{steady.plane.port}", f":{proxy.port}"))
+    with contextlib.ExitStack() as stack:
+        stack.callback(proxy.stop)
+        adapter = start_ahead(through)
+        world = _World(steady, adapter)
+        world.add("slow", "true")
+        ns = world.names["slow"]
+        steady.wait_hpa_active(ns, _APP)
+        time.sleep(_WARM_SECONDS)
+        began = time.time()
+        proxy.set("delay", 1.3)
+        world.jump(6)
+        steady.wait_replicas(ns, _APP, 6, steady.syncs(1) + 5)
+
+        def paused() -> bool:
+            return adapter.process.metric("activescale_scale_ahead_steps_total", outcome="away") > 0
+
+        wait_until(paused, 10, "the step had no answer in time")
+        assert "no steps ahead for" in adapter.process.log_path.read_text()
+        time.sleep(steady.syncs(1))
+        assert measures.turns(world.timeline("slow"), began, time.time()) == 0
+        assert world.replicas("slow") == 6
+
+        proxy.set("pass")
+        time.sleep(_WARM_SECONDS)
+        world.jump(9)
+        steady.wait_replicas(ns, _APP, 9, 4)
+        assert world.wait_event("slow", "ScaledAhead").startswith("6 -> 9 replicas")
+        steady.drop_namespaces([ns])
