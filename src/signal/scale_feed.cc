@@ -5,6 +5,12 @@
 #include "series/matcher.h"
 
 namespace activescale::signal {
+namespace {
+
+constexpr const char* kAtMaximum = "activescale_hpa_at_max_seconds";
+
+}  // namespace
+
 ScaleFeed::ScaleFeed(Source source, series::SeriesStore& series, const base::Clock& clock,
                      telemetry::Registry& registry)
     : source_(std::move(source)), series_(series), clock_(clock), registry_(registry) {}
@@ -74,21 +80,20 @@ void ScaleFeed::WatchMaximum(const std::vector<kube::ObjectNumbers::Object>& hpa
     auto found = at_maximum_.find(name);
     if (found == at_maximum_.end()) {
       telemetry::Gauge& seconds = registry_.AddGauge(
-          "activescale_hpa_at_max_seconds",
-          "For how long the HPA has run at its maximum of replicas, as seen here.",
+          kAtMaximum, "For how long the HPA has run at its maximum of replicas, as seen here.",
           {{"namespace", hpa.ns}, {"horizontalpodautoscaler", hpa.name}});
-      found = at_maximum_.emplace(name, AtMaximum{seconds, now}).first;
+      found = at_maximum_.emplace(name, AtMaximum{&seconds, now}).first;
     }
     AtMaximum& state = found->second;
     state.known = true;
     if (!is_at_maximum) state.since = now;
-    state.seconds.Set(std::chrono::duration<double>(now - state.since).count());
+    state.seconds->Set(std::chrono::duration<double>(now - state.since).count());
   }
-  for (auto& [name, state] : at_maximum_) {
-    if (state.known) continue;
-    state.since = now;  // gone: should it come back, it begins anew
-    state.seconds.Set(0);
-  }
+  std::erase_if(at_maximum_, [this](const auto& entry) {
+    if (entry.second.known) return false;
+    registry_.RemoveGauge(kAtMaximum, *entry.second.seconds);
+    return true;
+  });
 }
 
 }  // namespace activescale::signal

@@ -65,7 +65,7 @@ class ScaleFeed {
   std::map<Name, int64_t> seen_hpas_;  // the sample that last had each
   std::map<Name, int64_t> seen_deployments_;
   struct AtMaximum {
-    telemetry::Gauge& seconds;
+    telemetry::Gauge* seconds;
     base::SteadyTime since;
     bool known = false;
   };

@@ -19,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using series::Matcher;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ScaleFeedTest : public testing::Test {
  protected:
@@ -105,9 +106,14 @@ TEST_F(ScaleFeedTest, TellsForHowLongAnHpaIsAtItsMaximum) {
   clock_.Advance(30s);
   feed_.Tick();
   EXPECT_THAT(metrics(), HasSubstr(web + "30"));
+  SetHpa("api", 1, 10);
   hpas_.Remove("shop", "web");
   feed_.Tick();
-  EXPECT_THAT(metrics(), HasSubstr(web + "0"));
+  EXPECT_THAT(metrics(), Not(HasSubstr(web))) << "a deleted HPA is not at its maximum for 0 s";
+  EXPECT_THAT(metrics(), HasSubstr(R"(horizontalpodautoscaler="api",namespace="shop"} 0)"));
+  SetHpa("web", 10, 10);
+  feed_.Tick();
+  EXPECT_THAT(metrics(), HasSubstr(web + "0")) << "it begins anew";
 }
 
 }  // namespace
