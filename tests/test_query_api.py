@@ -2,11 +2,13 @@
 
 import json
 import ssl
+import subprocess
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
+from tests.lib.activescale import BINARY
 from tests.lib.envoy import EnvoyOptions, Pod
 from tests.lib.process import free_ports, wait_until
 
@@ -79,6 +81,20 @@ def test_a_token_is_asked_for_over_tls(lab):
     token.write_text("rotated")
     assert ask(url, "s3cret")[0] == 401
     assert ask(url, "rotated")[0] == 200
+
+
+def test_a_query_with_an_empty_token_file_is_refused_before_it_is_sent(tmp_path):
+    for token in (tmp_path / "empty", tmp_path / "absent"):
+        if token.name == "empty":
+            token.write_text(" \n")
+        done = subprocess.run(
+            [BINARY, "query", "1", f"--token-file={token}", "--server=http://127.0.0.1:1"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+        assert done.returncode != 0
+        assert f"the token file {token} cannot be read or is empty" in done.stderr
 
 
 def test_the_older_promql_takes_no_duration_for_a_number(lab):

@@ -11,6 +11,7 @@
 #include "app/program.h"
 #include "app/recorded_queries.h"
 #include "app/sim_flags.h"
+#include "base/file_text.h"
 #include "base/percent.h"
 #include "net/http_client.h"
 #include "queryapi/answer.h"
@@ -76,9 +77,11 @@ base::Result<net::ClientRequest> MakeRequest(const QueryFlags& f) {
   }
   request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
   if (!f.token_file.empty()) {
-    auto token = ReadTextFile(f.token_file);
-    if (!token) return std::unexpected(token.error());
-    token->erase(token->find_last_not_of(" \t\r\n") + 1);
+    const auto token = base::ReadTokenFile(f.token_file);
+    if (!token) {
+      return base::Fail(base::Code::kInvalidArgument,
+                        fmt::format("the token file {} cannot be read or is empty", f.token_file));
+    }
     request.headers.emplace_back("Authorization", "Bearer " + *token);
   }
   request.tls = std::make_shared<const net::ClientTls>(
