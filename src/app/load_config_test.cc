@@ -52,6 +52,22 @@ TEST_F(LoadConfigTest, WhosePromqlIsMeantIsTwoOrThree) {
   EXPECT_EQ(Load({"--series-memory=128Mi"}).config.series_memory_bytes, 128u << 20);
 }
 
+TEST_F(LoadConfigTest, TenantsAreToldApartOnlyByTokensOfTheCluster) {
+  const std::string tenants = "--tenant-queries";
+  const std::string query = "--query-address=127.0.0.1:0";
+  const std::string cluster = "--kubeconfig=/etc/kubeconfig";
+  EXPECT_THAT(Load({tenants}).faults, IsEmpty());
+  EXPECT_THAT(Load({tenants, query, cluster}).faults, IsEmpty());
+  const std::vector<std::vector<std::string>> nameless = {
+      {tenants, query},
+      {tenants, query, cluster, "--query-bearer-token-file=/etc/token"},
+      {tenants, query, cluster, "--insecure-no-auth"},
+  };
+  for (const auto& arguments : nameless) {
+    EXPECT_THAT(Load(arguments).faults, ElementsAre(HasSubstr("callers have no namespace")));
+  }
+}
+
 TEST_F(LoadConfigTest, DefaultsAreThoseOfTheGoProgram) {
   const LoadedConfig loaded = Load();
   ASSERT_THAT(loaded.faults, IsEmpty());

@@ -21,11 +21,18 @@ base::Result<std::unique_ptr<ProtectedPort>> ProtectedPort::Open(Options options
     access = parts.cluster_access;
   }
   if (access != nullptr) {
+    metricsapi::AccessGate::Next next = std::move(options.of_caller);
+    if (!next) {
+      next = [&handler](const kube::UserInfo& /*caller*/, net::HttpRequest request,
+                        net::HttpResponder respond) {
+        handler.Handle(std::move(request), std::move(respond));
+      };
+    }
     port->gate_ = std::make_unique<metricsapi::AccessGate>(
         *access,
         metricsapi::RequestInfo{.verb = std::move(options.verb),
                                 .path = std::move(options.permission)},
-        handler, std::move(options.refuse), port->loop_);
+        std::move(next), std::move(options.refuse), port->loop_);
   }
   auto server = net::HttpServer::Listen(
       port->loop_,

@@ -35,6 +35,8 @@ class ProtectedPort {
     /// Plain HTTP for everybody on loopback, in a cluster, too: who may forward a port to the pod
     /// may look.
     bool open_on_loopback = false;
+    /// Handles what a caller asks for who was let through; empty: the handler, whoever it is.
+    metricsapi::AccessGate::Next of_caller;
     size_t max_body_bytes = size_t{1} << 20;
     metricsapi::AccessGate::Refuse refuse;
     std::function<net::HttpResponse(int status, std::string_view message)> render_error;

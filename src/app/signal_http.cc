@@ -7,6 +7,7 @@
 #include "app/settings.h"
 #include "base/file_text.h"
 #include "base/log.h"
+#include "metricsapi/tenant.h"
 #include "queryapi/reply.h"
 
 namespace activescale::app {
@@ -75,11 +76,20 @@ base::Result<void> SignalHttp::OpenQuery(const ProtectedPort::Parts& parts, Sign
                                   .dialect = parts.config.promql_dialect,
                                   .version = ACTIVESCALE_VERSION},
       signals.evaluator(), signals.series(), parts.clock, registry);
+  metricsapi::AccessGate::Next of_caller;
+  if (parts.config.tenant_queries) {
+    of_caller = [this](const kube::UserInfo& caller, const net::HttpRequest& request,
+                       net::HttpResponder respond) {
+      const auto ns = metricsapi::TenantNamespace(caller);
+      respond(ns ? query_api_->Answer(request, *ns) : queryapi::Refuse(ns.error()));
+    };
+  }
   auto port = ProtectedPort::Open({.name = "query",
                                    .address = parts.config.query_address,
                                    .token_file = parts.config.query_bearer_token_file,
                                    .verb = "get",
                                    .permission = "/activescale/query",
+                                   .of_caller = std::move(of_caller),
                                    .refuse = queryapi::Refuse,
                                    .render_error = queryapi::RenderHttpError},
                                   parts, *query_api_);

@@ -77,6 +77,14 @@ void CheckHttp(const Config& config, std::vector<std::string>& faults) {
                     "--insecure-no-auth to accept that",
                     port.name, port.address.host));
   }
+  const bool knows_callers =
+      config.query_bearer_token_file.empty() && !config.insecure_no_auth && ExpectsCluster(config);
+  if (config.tenant_queries && config.query_address.given() && !knows_callers) {
+    faults.emplace_back(
+        "tenant-queries is given with query-address, and callers have no namespace: that takes "
+        "tokens of service accounts, so give a cluster, and neither query-bearer-token-file nor "
+        "insecure-no-auth");
+  }
   if (!config.scrape_config.empty()) {
     const auto jobs = LoadScrapeConfig(config);
     if (!jobs) faults.push_back("scrape-config: " + jobs.error().message);
@@ -96,7 +104,7 @@ std::vector<Setting> SignalSettings() {
        Switch(&Config::external_metrics)},
       {kSignals, "tenant-queries", "ACTIVESCALE_TENANT_QUERIES", Setting::kSwitch, "false",
        "A query that somebody brings sees only series whose namespace label is that of the "
-       "ScaledObject it belongs to.",
+       "ScaledObject it belongs to, or, of the query API, of the service account that asks.",
        Switch(&Config::tenant_queries)},
       {kSignals, "promql-compat", "ACTIVESCALE_PROMQL_COMPAT", "2|3", "3",
        "Whose PromQL is meant where the versions differ: a range of Prometheus 2.x includes its "

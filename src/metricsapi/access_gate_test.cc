@@ -12,15 +12,6 @@
 namespace activescale::metricsapi {
 namespace {
 
-class Greeter final : public net::HttpHandler {
- public:
-  void Handle(net::HttpRequest request, net::HttpResponder respond) override {
-    thread = std::this_thread::get_id();
-    respond({.body = "hello " + request.target});
-  }
-  std::thread::id thread;
-};
-
 /// Keeps the decision for another thread to make.
 class SlowAccess final : public AccessControl {
  public:
@@ -39,22 +30,27 @@ net::HttpResponse RefuseBriefly(const base::Error& error) {
 TEST(AccessGateTest, TheHandlerRunsOnTheLoopWhoeverDecides) {
   net::IoLoop loop;
   SlowAccess access;
-  Greeter greeter;
-  AccessGate gate(access, {.verb = "get", .path = "/activescale/query"}, greeter, RefuseBriefly,
-                  loop);
+  std::thread::id handled_on;
+  AccessGate gate(
+      access, {.verb = "get", .path = "/activescale/query"},
+      [&](const kube::UserInfo& caller, net::HttpRequest request, net::HttpResponder respond) {
+        handled_on = std::this_thread::get_id();
+        respond({.body = caller.name + " got " + request.target});
+      },
+      RefuseBriefly, loop);
   std::string body;
   gate.Handle({.target = "/a"}, [&](net::HttpResponse response) {
     body = response.body;
     loop.Stop();
   });
   EXPECT_EQ(access.asked.path, "/activescale/query");
-  access.decision({});
+  access.decision(kube::UserInfo{.name = "jane"});
   EXPECT_EQ(body, "");
   std::thread thread([&loop] { loop.Run(); });
   const auto id = thread.get_id();
   thread.join();
-  EXPECT_EQ(body, "hello /a");
-  EXPECT_EQ(greeter.thread, id);
+  EXPECT_EQ(body, "jane got /a");
+  EXPECT_EQ(handled_on, id);
 }
 
 TEST(BearerFileTest, OnlyTheTokenOfTheFileGetsIn) {
@@ -62,10 +58,11 @@ TEST(BearerFileTest, OnlyTheTokenOfTheFileGetsIn) {
   std::ofstream(path) << "s3cret\n";
   BearerFile access(path);
   const auto check = [&access](const std::string& header) {
-    base::Result<void> result;
+    base::Result<kube::UserInfo> result;
     net::HttpRequest request;
     if (!header.empty()) request.headers.emplace_back("Authorization", header);
-    access.Check(request, {}, [&result](base::Result<void> got) { result = std::move(got); });
+    access.Check(request, {},
+                 [&result](base::Result<kube::UserInfo> got) { result = std::move(got); });
     return result ? 200 : base::HttpStatus(result.error().code);
   };
   EXPECT_EQ(check("Bearer s3cret"), 200);

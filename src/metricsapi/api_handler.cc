@@ -72,10 +72,10 @@ void ApiHandler::Handle(net::HttpRequest request, net::HttpResponder respond) {
   const Call& checked = *call;
   parts_.access->Check(
       checked.request, checked.info,
-      [this, call = std::move(call)](base::Result<void> allowed) mutable {
-        if (allowed) return Route(std::move(call));
+      [this, call = std::move(call)](base::Result<kube::UserInfo> caller) mutable {
+        if (caller) return Route(std::move(call));
         const RequestInfo& about = call->info;
-        call->respond(StatusResponse(allowed.error(), {about.group, about.resource, about.name}));
+        call->respond(StatusResponse(caller.error(), {about.group, about.resource, about.name}));
       });
 }
 

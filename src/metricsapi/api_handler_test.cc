@@ -275,7 +275,7 @@ TEST_P(ApiHandlerTlsTest, WhatNeverReachesTheHandlerIsAStatusToo) {
 class HeaderAccess final : public AccessControl {
  public:
   void Check(const net::HttpRequest& request, const RequestInfo& info, Decision done) override {
-    if (request.FindHeader("allow") == "yes") return done({});
+    if (request.FindHeader("allow") == "yes") return done(kube::UserInfo());
     done(base::Fail(base::Code::kPermissionDenied, info.verb + " " + info.resource + " refused"));
   }
 };

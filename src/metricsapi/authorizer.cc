@@ -14,7 +14,6 @@ namespace {
 using kube::AccessAttributes;
 using kube::AccessDecision;
 
-constexpr std::string_view kMastersGroup = "system:masters";
 constexpr size_t kMaxDecisions = 8192;
 /// Longer questions are asked and not remembered, so that nobody fills the memory with them.
 constexpr size_t kMaxKeyBytes = 10'000;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -14,6 +15,9 @@
 #include "telemetry/registry.h"
 
 namespace activescale::metricsapi {
+
+/// Its members may do everything.
+inline constexpr std::string_view kMastersGroup = "system:masters";
 
 /// Asks kube-apiserver whether a user may do what a request means. The group system:masters may do
 /// everything, and the paths of probes are open to all. A review that fails is no permission.

@@ -26,7 +26,7 @@ void BearerFile::Check(const net::HttpRequest& request, const RequestInfo& /*inf
   if (net::Sha256(*token) != net::Sha256(*wanted)) {
     return done(base::Fail(base::Code::kUnauthenticated, "the token is not the right one"));
   }
-  done({});
+  done(kube::UserInfo());
 }
 
 }  // namespace activescale::metricsapi

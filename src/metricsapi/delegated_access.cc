@@ -14,11 +14,13 @@ void DelegatedAccess::Check(const net::HttpRequest& request, const RequestInfo& 
       Log(request, user.error());
       return done(std::unexpected(std::move(user).error()));
     }
-    authorizer_.Authorize(
-        *user, info, [this, &request, done = std::move(done)](base::Result<void> allowed) mutable {
-          if (!allowed) Log(request, allowed.error());
-          done(std::move(allowed));
-        });
+    authorizer_.Authorize(*user, info,
+                          [this, &request, caller = *user,
+                           done = std::move(done)](base::Result<void> allowed) mutable {
+                            if (allowed) return done(std::move(caller));
+                            Log(request, allowed.error());
+                            done(std::unexpected(std::move(allowed).error()));
+                          });
   });
 }
 

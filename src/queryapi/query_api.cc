@@ -84,11 +84,18 @@ std::optional<std::string> CheckRange(const promql::EvaluationTime& time) {
 
 }  // namespace
 
+/// What a request asks for.
+struct QueryApi::Question {
+  Form form;
+  std::string_view label;  // of the path, where the endpoint has one
+  std::string_view ns;     // the only one whose series there are; empty: all
+};
+
 /// A path below /api/v1/, where "<>" stands for a label's name.
 struct QueryApi::Endpoint {
   std::string_view path;
   bool by_post;
-  Outcome (QueryApi::*answer)(const Form& form, std::string_view label);
+  Outcome (QueryApi::*answer)(const Question& question);
 
   /// The label if the path is this one; "" where it has none.
   [[nodiscard]] std::optional<std::string_view> Match(std::string_view text) const {
@@ -142,7 +149,7 @@ std::string_view QueryApi::StripPrefix(std::string_view path) const {
   return path;
 }
 
-net::HttpResponse QueryApi::Answer(const net::HttpRequest& request) {
+net::HttpResponse QueryApi::Answer(const net::HttpRequest& request, std::string_view ns) {
   const std::string_view target = request.target;
   const std::string_view path = StripPrefix(target.substr(0, target.find('?')));
   const std::string_view name = path.starts_with(kRoot) ? path.substr(kRoot.size()) : "";
@@ -155,8 +162,9 @@ net::HttpResponse QueryApi::Answer(const net::HttpRequest& request) {
       refused.headers.emplace_back("Allow", endpoint.by_post ? "GET, POST" : "GET");
       return refused;
     }
-    const auto form = Form::Parse(request);
-    const Outcome outcome = form ? (this->*endpoint.answer)(*form, *label) : Bad(form.error());
+    auto form = Form::Parse(request);
+    const Outcome outcome =
+        form ? (this->*endpoint.answer)({*std::move(form), *label, ns}) : Bad(form.error());
     requests_[i][outcome ? kErrorTypes : static_cast<size_t>(outcome.error().type)]->Increment();
     return Render(outcome);
   }
@@ -166,40 +174,41 @@ net::HttpResponse QueryApi::Answer(const net::HttpRequest& request) {
                         target.substr(0, std::min<size_t>(target.find('?'), 253)), kRoot)}));
 }
 
-Outcome QueryApi::Query(const Form& form, std::string_view /*label*/) {
-  const auto time = TimeParameter(form, "time", base::UnixMsNow(clock_));
+Outcome QueryApi::Query(const Question& question) {
+  const auto time = TimeParameter(question.form, "time", base::UnixMsNow(clock_));
   if (!time) return Bad(time.error());
-  const auto timeout = LengthParameter(form, "timeout", 0);
+  const auto timeout = LengthParameter(question.form, "timeout", 0);
   if (!timeout) return Bad(timeout.error());
-  const auto limit = CountParameter(form, "limit");
+  const auto limit = CountParameter(question.form, "limit");
   if (!limit) return Bad(limit.error());
-  const auto expr = ParseQuery(form, options_.dialect);
+  const auto expr = ParseQuery(question.form, options_.dialect);
   if (!expr) return Bad(expr.error());
-  const bool partial = form.Find("partial_window") == "serve";
+  const bool partial = question.form.Find("partial_window") == "serve";
   const auto result =
       evaluator_.Evaluate(**expr, promql::EvaluationTime::At(*time),
-                          {.partial_window = partial ? signal::PartialWindow::kServe
+                          {.ns = std::string(question.ns),
+                           .partial_window = partial ? signal::PartialWindow::kServe
                                                      : signal::PartialWindow::kMissing});
   if (!result) return Failed(result.error());
   return ResultReply(*result, *time, static_cast<size_t>(*limit));
 }
 
-Outcome QueryApi::QueryRange(const Form& form, std::string_view /*label*/) {
+Outcome QueryApi::QueryRange(const Question& question) {
   promql::EvaluationTime time;
   const std::pair<base::Result<int64_t>, int64_t*> parameters[] = {
-      {TimeParameter(form, "start", std::nullopt), &time.start_ms},
-      {TimeParameter(form, "end", std::nullopt), &time.end_ms},
-      {LengthParameter(form, "step", std::nullopt), &time.step_ms},
-      {LengthParameter(form, "timeout", 0), nullptr},
+      {TimeParameter(question.form, "start", std::nullopt), &time.start_ms},
+      {TimeParameter(question.form, "end", std::nullopt), &time.end_ms},
+      {LengthParameter(question.form, "step", std::nullopt), &time.step_ms},
+      {LengthParameter(question.form, "timeout", 0), nullptr},
   };
   for (const auto& [value, member] : parameters) {
     if (!value) return Bad(value.error());
     if (member != nullptr) *member = *value;
   }
   if (auto wrong = CheckRange(time)) return BadData(*std::move(wrong));
-  const auto limit = CountParameter(form, "limit");
+  const auto limit = CountParameter(question.form, "limit");
   if (!limit) return Bad(limit.error());
-  const auto expr = ParseQuery(form, options_.dialect);
+  const auto expr = ParseQuery(question.form, options_.dialect);
   if (!expr) return Bad(expr.error());
   const promql::ValueType type = (*expr)->type;
   if (type != promql::ValueType::kVector && type != promql::ValueType::kScalar) {
@@ -208,24 +217,31 @@ Outcome QueryApi::QueryRange(const Form& form, std::string_view /*label*/) {
                     "range query, must be Scalar or instant Vector",
                     type == promql::ValueType::kMatrix ? "range vector" : "string"));
   }
-  const auto result =
-      evaluator_.Evaluate(**expr, time, {.partial_window = signal::PartialWindow::kServe});
+  const auto result = evaluator_.Evaluate(
+      **expr, time,
+      {.ns = std::string(question.ns), .partial_window = signal::PartialWindow::kServe});
   if (!result) return Failed(result.error());
   return ResultReply(*result, time.start_ms, static_cast<size_t>(*limit));
 }
 
-base::Result<QueryApi::FoundSeries> QueryApi::Find(const Form& form) const {
-  const auto start = TimeParameter(form, "start", series::kMinTime);
+base::Result<QueryApi::FoundSeries> QueryApi::Find(const Question& question) const {
+  const auto start = TimeParameter(question.form, "start", series::kMinTime);
   if (!start) return std::unexpected(start.error());
-  const auto end = TimeParameter(form, "end", series::kMaxTime);
+  const auto end = TimeParameter(question.form, "end", series::kMaxTime);
   if (!end) return std::unexpected(end.error());
   std::vector<series::Matchers> selectors;
-  for (const std::string_view text : form.FindAll("match[]")) {
+  for (const std::string_view text : question.form.FindAll("match[]")) {
     auto matchers = ParseSelector(text, options_.dialect);
     if (!matchers) return std::unexpected(matchers.error());
     selectors.push_back(*std::move(matchers));
   }
   if (selectors.empty()) selectors.emplace_back();
+  if (!question.ns.empty()) {
+    const auto own =
+        series::Matcher::Make(series::Matcher::Op::kEqual, "namespace", std::string(question.ns));
+    if (!own) return std::unexpected(own.error());
+    for (series::Matchers& matchers : selectors) matchers.push_back(*own);
+  }
   FoundSeries found;
   for (const series::Matchers& matchers : selectors) {
     for (auto& series : series_.Find(matchers)) {
@@ -240,11 +256,11 @@ base::Result<QueryApi::FoundSeries> QueryApi::Find(const Form& form) const {
   return found;
 }
 
-Outcome QueryApi::ListSeries(const Form& form, std::string_view /*label*/) {
-  if (form.FindAll("match[]").empty()) return BadData("no match[] parameter provided");
-  const auto limit = CountParameter(form, "limit");
+Outcome QueryApi::ListSeries(const Question& question) {
+  if (question.form.FindAll("match[]").empty()) return BadData("no match[] parameter provided");
+  const auto limit = CountParameter(question.form, "limit");
   if (!limit) return Bad(limit.error());
-  const auto found = Find(form);
+  const auto found = Find(question);
   if (!found) return Bad(found.error());
   Reply reply{.data = "["};
   const size_t most = *limit == 0 ? found->size() : static_cast<size_t>(*limit);
@@ -257,10 +273,10 @@ Outcome QueryApi::ListSeries(const Form& form, std::string_view /*label*/) {
   return reply;
 }
 
-Outcome QueryApi::ListLabels(const Form& form, std::string_view /*label*/) {
-  const auto limit = CountParameter(form, "limit");
+Outcome QueryApi::ListLabels(const Question& question) {
+  const auto limit = CountParameter(question.form, "limit");
   if (!limit) return Bad(limit.error());
-  const auto found = Find(form);
+  const auto found = Find(question);
   if (!found) return Bad(found.error());
   std::set<std::string_view> names;
   for (const auto& series : *found) {
@@ -269,14 +285,15 @@ Outcome QueryApi::ListLabels(const Form& form, std::string_view /*label*/) {
   return ListReply(names, static_cast<size_t>(*limit));
 }
 
-Outcome QueryApi::ListValues(const Form& form, std::string_view label) {
-  const auto name = base::PercentDecode(label);
+Outcome QueryApi::ListValues(const Question& question) {
+  const auto name = base::PercentDecode(question.label);
   if (!name || !promql::IsLabelName(*name, options_.dialect)) {
-    return BadData(fmt::format("invalid label name: \"{}\"", name.value_or(std::string(label))));
+    return BadData(
+        fmt::format("invalid label name: \"{}\"", name.value_or(std::string(question.label))));
   }
-  const auto limit = CountParameter(form, "limit");
+  const auto limit = CountParameter(question.form, "limit");
   if (!limit) return Bad(limit.error());
-  const auto found = Find(form);
+  const auto found = Find(question);
   if (!found) return Bad(found.error());
   std::set<std::string_view> values;
   for (const auto& series : *found) {
@@ -286,13 +303,11 @@ Outcome QueryApi::ListValues(const Form& form, std::string_view label) {
 }
 
 /// Types and help texts are not kept: no metric has any.
-Outcome QueryApi::Metadata(const Form& /*form*/, std::string_view /*label*/) {
-  return Reply{.data = "{}"};
-}
+Outcome QueryApi::Metadata(const Question& /*question*/) { return Reply{.data = "{}"}; }
 
 /// Clients choose what they ask for by this version, so it is that of the Prometheus whose rules
 /// hold here.
-Outcome QueryApi::BuildInfo(const Form& /*form*/, std::string_view /*label*/) {
+Outcome QueryApi::BuildInfo(const Question& /*question*/) {
   const bool old = options_.dialect == promql::Dialect::kPrometheus2;
   Reply reply{.data = R"({"version":")"};
   reply.data += old ? "2.42.0" : "3.0.0";

@@ -40,27 +40,29 @@ class QueryApi final : public net::HttpHandler {
 
   void Handle(net::HttpRequest request, net::HttpResponder respond) override;
 
-  /// The answer to a request, at once.
-  [[nodiscard]] net::HttpResponse Answer(const net::HttpRequest& request);
+  /// The answer to a request, at once. If `ns` is not empty, there are only series whose label
+  /// `namespace` has that value, whatever the request says.
+  [[nodiscard]] net::HttpResponse Answer(const net::HttpRequest& request, std::string_view ns = "");
 
  private:
   struct Endpoint;
+  struct Question;
   static constexpr size_t kEndpoints = 7;
   static const std::array<Endpoint, kEndpoints> kTable;
   using FoundSeries = std::vector<std::shared_ptr<const series::Series>>;
 
   [[nodiscard]] std::string_view StripPrefix(std::string_view path) const;
 
-  Outcome Query(const Form& form, std::string_view label);
-  Outcome QueryRange(const Form& form, std::string_view label);
-  Outcome ListSeries(const Form& form, std::string_view label);
-  Outcome ListLabels(const Form& form, std::string_view label);
-  Outcome ListValues(const Form& form, std::string_view label);
-  Outcome Metadata(const Form& form, std::string_view label);
-  Outcome BuildInfo(const Form& form, std::string_view label);
+  Outcome Query(const Question& question);
+  Outcome QueryRange(const Question& question);
+  Outcome ListSeries(const Question& question);
+  Outcome ListLabels(const Question& question);
+  Outcome ListValues(const Question& question);
+  Outcome Metadata(const Question& question);
+  Outcome BuildInfo(const Question& question);
 
   /// Series of the match[] parameters, or all, with samples between start and end.
-  [[nodiscard]] base::Result<FoundSeries> Find(const Form& form) const;
+  [[nodiscard]] base::Result<FoundSeries> Find(const Question& question) const;
 
   const Options options_;
   const signal::Evaluator& evaluator_;

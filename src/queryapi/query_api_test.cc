@@ -206,6 +206,43 @@ TEST_F(QueryApiTest, TakesFormsAndPrefixes) {
   EXPECT_EQ(refused.status, 405);
 }
 
+TEST_F(QueryApiTest, ACallerWithANamespaceSeesThatAloneWhateverItAsks) {
+  (void)series_.Select(Selector("held"), NowMs(), NowMs());
+  clock_.Advance(seconds(1));
+  for (const std::string ns : {"bank", "shop"}) {
+    series_.Append(metric::Labels({{"__name__", "held"}, {"namespace", ns}, {ns, "yes"}}),
+                   {NowMs(), ns == "bank" ? 100.0 : 7.0});
+  }
+  const std::string none = R"("result":[]})";
+  const std::string seven = R"("7"]]}]})";
+  const std::string range = "&step=1&start=" + Now() + "&end=" + Now();
+  const struct {
+    std::string target;
+    std::string want;
+  } cases[] = {
+      {"query?partial_window=serve&query=sum(held)", Now() + R"(,"7"]}]})"},
+      {"query?partial_window=serve&query=held%7Bnamespace=%22bank%22%7D", none},
+      {"query?partial_window=serve&query=held%20or%20held%7Bnamespace!=%22shop%22%7D",
+       Now() + R"(,"7"]}]})"},
+      {"query?partial_window=serve&query=max(sum_over_time(held%7Bnamespace=~%22.*%22%7D[5m:1s]))",
+       Now() + R"(,"7"]}]})"},
+      {"query_range?query=sum(held)" + range, seven},
+      {"query_range?query=held%7Bnamespace=%22bank%22%7D" + range, none},
+      {"series?match[]=held&match[]=%7Bbank=%22yes%22%7D",
+       R"("data":[{"__name__":"held","namespace":"shop","shop":"yes"}]})"},
+      {"labels", R"("data":["__name__","namespace","shop"]})"},
+      {"labels?match[]=held%7Bnamespace=%22bank%22%7D", R"("data":[]})"},
+      {"label/namespace/values", R"("data":["shop"]})"},
+      {"label/__name__/values?match[]=%7B__name__=~%22.%2B%22%7D", R"("data":["held"]})"},
+  };
+  for (const auto& c : cases) {
+    const auto response = api_.Answer({.method = "GET", .target = "/api/v1/" + c.target}, "shop");
+    EXPECT_EQ(response.status, 200) << c.target << ": " << response.body;
+    EXPECT_NE(response.body.find(c.want), std::string::npos) << c.target << ": " << response.body;
+    EXPECT_EQ(response.body.find("bank"), std::string::npos) << response.body;
+  }
+}
+
 TEST_F(QueryApiTest, LookingAroundTakesOutNoLease) {
   const size_t before = series_.stats().leases;
   (void)Get("/api/v1/series?match[]=a&match[]=b");
