@@ -8,11 +8,11 @@
 #include "promql/dialect.h"
 #include "signal/catalogue.h"
 #include "telemetry/registry.h"
+#include "telemetry/watched_file.h"
 
 namespace activescale::signal {
 
-/// The signals of a file, kept equal to it. A file that has become faulty changes nothing: the
-/// signals from before stay, the fault is told once, and a metric says so.
+/// The signals of a file, kept equal to it as a telemetry::WatchedFile is.
 /// Threads: Poll on one; the rest any.
 class CatalogueFile {
  public:
@@ -22,26 +22,20 @@ class CatalogueFile {
   /// Reads the file for the first time. Errors: kNotFound: it cannot be read; kInvalidArgument, as
   /// Catalogue::Parse.
   [[nodiscard]] base::Result<void> Load();
-  /// Reads it again. Cost: one small read; meant for every second or two, which also finds changes
-  /// behind the symbolic links of mounted ConfigMaps. Returns whether there are new signals.
+  /// Reads it again, as WatchedFile::Poll. Returns whether there are new signals.
   bool Poll();
 
   /// Never null.
   [[nodiscard]] std::shared_ptr<const Catalogue> Get() const { return catalogue_.Get(); }
 
  private:
-  [[nodiscard]] base::Result<void> Take(const std::string& text);
-  [[nodiscard]] base::Result<std::string> Read() const;
+  [[nodiscard]] base::Result<void> Use(const std::string& text);
 
-  const std::string path_;
+  const bool given_;
   const promql::Dialect dialect_;
-  std::string text_;   // as last read, good or bad
-  std::string fault_;  // of the last reading
   base::Snapshot<Catalogue> catalogue_{std::make_shared<const Catalogue>()};
-  telemetry::Counter& reloaded_;
-  telemetry::Counter& failed_;
-  telemetry::Gauge& faulty_;
   telemetry::Gauge& count_;
+  telemetry::WatchedFile file_;
 };
 
 }  // namespace activescale::signal
