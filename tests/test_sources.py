@@ -70,27 +70,17 @@ def exposer():
     target.stop()
 
 
+def scrape(exposer: Exposer, namespace: str = "loki") -> str:
+    """A configuration of one target."""
+    group = {"targets": [f"127.0.0.1:{exposer.port}"], "labels": {"namespace": namespace}}
+    job = {"job_name": "loki", "static_configs": [group]}
+    return json.dumps({"global": {"scrape_interval": "200ms"}, "scrape_configs": [job]})
+
+
 def test_a_scraped_target_answers_the_expression_of_the_recipe(lab, exposer):
     (port,) = free_ports(1)
     config = lab.folder / "scrape.yaml"
-    config.write_text(
-        json.dumps(
-            {
-                "global": {"scrape_interval": "200ms"},
-                "scrape_configs": [
-                    {
-                        "job_name": "loki",
-                        "static_configs": [
-                            {
-                                "targets": [f"127.0.0.1:{exposer.port}"],
-                                "labels": {"namespace": "loki"},
-                            }
-                        ],
-                    }
-                ],
-            }
-        )
-    )
+    config.write_text(scrape(exposer))
     server = lab.activescale(f"--query-address=127.0.0.1:{port}", f"--scrape-config={config}")
     assert ask(port, SEED)[0] == 503  # nothing was recorded before the question
     wait_until(lambda: value(port, SEED) == "3", 20, "the value of the target")
@@ -115,6 +105,28 @@ def test_a_scraped_target_answers_the_expression_of_the_recipe(lab, exposer):
     # Its series have ended, as Prometheus does it.
     wait_until(lambda: value(port, f"count({INFLIGHT} or vector(0))") == "1", 20, "staleness")
     assert server.metric("activescale_scrapes_total", result="unreachable") > 0
+
+
+def test_a_changed_scrape_configuration_counts_and_a_broken_one_does_not(lab, exposer):
+    (port,) = free_ports(1)
+    config = lab.folder / "scrape.yaml"
+    config.write_text(scrape(exposer))
+    server = lab.activescale(f"--query-address=127.0.0.1:{port}", f"--scrape-config={config}")
+    ask(port, INFLIGHT)
+    of_namespace = f'{INFLIGHT}{{quantile="0.5",namespace="%s"}}'
+    wait_until(lambda: value(port, of_namespace % "loki") == "3", 20, "the value of the target")
+
+    config.write_text("scrape_configs: [{job_name: loki, relabel_configs: []}]")
+    faulty = "activescale_scrape_config_file_faulty"
+    wait_until(lambda: server.metric(faulty) == 1, 20, "the fault is told")
+    assert "line 1: relabel_configs is not known" in server.log_path.read_text()
+    exposer.inflight = 5
+    wait_until(lambda: value(port, of_namespace % "loki") == "5", 20, "it is scraped as before")
+
+    config.write_text(scrape(exposer, namespace="logs"))
+    wait_until(lambda: value(port, of_namespace % "logs") == "5", 20, "the changed target")
+    wait_until(lambda: ask(port, of_namespace % "loki") == (200, []), 20, "the old series ends")
+    assert server.metric(faulty) == 0
 
 
 def test_a_real_prometheus_writes(lab, exposer):

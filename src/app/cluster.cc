@@ -89,6 +89,9 @@ Cluster::Cluster(ClusterAccesses accesses, const Config& config, const base::Clo
     if (config.dashboard_address.given()) hpas_ = std::make_unique<insight::HpaTable>();
     scales_ = std::make_unique<kube::ScaleWatch>(WatchContext(), config.namespaces, hpas_.get());
   }
+  if (!config.scrape_config.empty()) {
+    endpoints_ = std::make_unique<kube::EndpointWatch>(WatchContext(), config.namespaces);
+  }
   if (!config.pod_namespace.empty()) {
     replicas_ = std::make_unique<kube::ReplicaWatch>(
         kube::ReplicaWatch::Context{

@@ -18,6 +18,7 @@
 #include "kube/apiservice_owner.h"
 #include "kube/credentials.h"
 #include "kube/delegated_auth_config_watch.h"
+#include "kube/endpoint_watch.h"
 #include "kube/replica_watch.h"
 #include "kube/scale_watch.h"
 #include "kube/watch_pod_index.h"
@@ -65,6 +66,8 @@ class Cluster {
   [[nodiscard]] const kube::ScaleWatch* scales() const { return scales_.get(); }
   /// Whole HPAs; null if nobody watches or shows them.
   [[nodiscard]] const insight::HpaTable* hpas() const { return hpas_.get(); }
+  /// Null if nothing is scraped.
+  [[nodiscard]] kube::EndpointWatch* endpoints() const { return endpoints_.get(); }
   void AddChecks(telemetry::HealthChecks& checks);
 
   /// Names, in order, of the replicas that our Service shows as ready; none if nobody told us which
@@ -88,6 +91,7 @@ class Cluster {
   kube::WatchPodIndex pods_;
   std::unique_ptr<insight::HpaTable> hpas_;
   std::unique_ptr<kube::ScaleWatch> scales_;
+  std::unique_ptr<kube::EndpointWatch> endpoints_;
   kube::DelegatedAuthConfigWatch auth_config_;
   kube::ApiTokenReviewer tokens_;
   kube::ApiAccessReviewer reviews_;

@@ -14,41 +14,66 @@ namespace activescale::app {
 
 namespace {
 
+constexpr std::chrono::seconds kFilePollInterval{2};
+
+using Targets = base::Result<std::vector<source::Discovered>>;
+
 /// Pods of the cluster that can be asked.
-source::Scraper::FindPods PodsOf(const Cluster& cluster) {
-  return [&cluster](
-             std::string_view ns,
-             const metric::Selector& selector) -> base::Result<std::vector<source::PodAddress>> {
-    const auto pods = cluster.pods().Describe(ns, selector);
-    if (!pods) return std::unexpected(pods.error());
-    std::vector<source::PodAddress> addresses;
-    for (const kube::PodInfo& pod : *pods) {
-      if (!pod.ip.empty()) addresses.push_back({pod.name, pod.ip});
-    }
-    return addresses;
+Targets FindPods(const Cluster& cluster, const source::ClusterTargets& targets) {
+  const auto pods = cluster.pods().Describe(targets.ns, targets.selector);
+  if (!pods) return std::unexpected(pods.error());
+  std::vector<source::Discovered> found;
+  for (const kube::PodInfo& pod : *pods) {
+    if (!pod.ip.empty()) found.push_back({pod.ip, targets.port_number, pod.name, ""});
+  }
+  return found;
+}
+
+Targets FindEndpoints(const Cluster& cluster, const source::ClusterTargets& targets) {
+  auto endpoints = cluster.endpoints()->Find(targets.ns, targets.selector, targets.port);
+  if (!endpoints) return std::unexpected(std::move(endpoints.error()));
+  std::vector<source::Discovered> found;
+  for (kube::ServiceEndpoint& at : *endpoints) {
+    found.push_back({std::move(at.host), at.port, std::move(at.pod), std::move(at.service)});
+  }
+  return found;
+}
+
+source::Scraper::Discover DiscoverIn(const Cluster* cluster) {
+  if (cluster == nullptr) return {};
+  return [cluster](const source::ClusterTargets& targets) {
+    return targets.kind == source::ClusterTargets::Kind::kPods ? FindPods(*cluster, targets)
+                                                               : FindEndpoints(*cluster, targets);
   };
+}
+
+/// The jobs of a text. Errors besides: targets of a cluster where there is none.
+base::Result<std::vector<source::ScrapeJob>> ReadJobs(const std::string& text, bool in_cluster) {
+  auto jobs = source::ParseScrapeConfig(text);
+  if (!jobs || in_cluster) return jobs;
+  for (const source::ScrapeJob& job : *jobs) {
+    if (job.cluster.empty()) continue;
+    return base::Fail(base::Code::kInvalidArgument,
+                      fmt::format("the job {} has targets of a cluster, and there is none: give "
+                                  "--kubeconfig, or leave kubernetes_pods and "
+                                  "kubernetes_endpoints out",
+                                  job.name));
+  }
+  return jobs;
 }
 
 }  // namespace
 
-base::Result<std::vector<source::ScrapeJob>> LoadScrapeConfig(const Config& config) {
+base::Result<void> CheckScrapeConfig(const Config& config) {
   const auto text = base::ReadFile(config.scrape_config);
   if (!text) {
     return base::Fail(base::Code::kInvalidArgument,
                       fmt::format("{} cannot be read", config.scrape_config));
   }
-  auto jobs = source::ParseScrapeConfig(*text);
-  if (!jobs) {
-    return base::Fail(jobs.error().code,
-                      fmt::format("{}: {}", config.scrape_config, jobs.error().message));
-  }
-  for (const source::ScrapeJob& job : *jobs) {
-    if (job.pods.empty() || ExpectsCluster(config)) continue;
-    return base::Fail(base::Code::kInvalidArgument,
-                      fmt::format("{}: kubernetes_pods of the job {} needs a cluster",
-                                  config.scrape_config, job.name));
-  }
-  return jobs;
+  const auto jobs = ReadJobs(*text, ExpectsCluster(config));
+  if (jobs) return {};
+  return base::Fail(jobs.error().code,
+                    fmt::format("{}: {}", config.scrape_config, jobs.error().message));
 }
 
 base::Result<std::unique_ptr<SignalHttp>> SignalHttp::Open(const ProtectedPort::Parts& parts,
@@ -130,13 +155,30 @@ base::Result<void> SignalHttp::OpenRemoteWrite(const ProtectedPort::Parts& parts
 base::Result<void> SignalHttp::PrepareScraper(const ProtectedPort::Parts& parts,
                                               const Cluster* cluster, SignalPlane& signals,
                                               telemetry::Registry& registry) {
-  auto jobs = LoadScrapeConfig(parts.config);
-  if (!jobs) return std::unexpected(std::move(jobs.error()));
   scrape_client_ = std::make_unique<net::HttpClient>();
-  scraper_ = std::make_unique<source::Scraper>(
-      *std::move(jobs), *scrape_client_, signals.series(),
-      cluster != nullptr ? PodsOf(*cluster) : source::Scraper::FindPods(), parts.clock, registry);
-  return {};
+  scraper_ = std::make_unique<source::Scraper>(*scrape_client_, signals.series(),
+                                               DiscoverIn(cluster), parts.clock, registry);
+  scrape_file_ = std::make_unique<telemetry::WatchedFile>(
+      telemetry::WatchedFile::Options{.path = parts.config.scrape_config,
+                                      .what = "scrape configuration",
+                                      .reloads_metric = "activescale_scrape_config_reloads_total",
+                                      .faulty_metric = "activescale_scrape_config_file_faulty"},
+      [this, in_cluster = cluster != nullptr](const std::string& text) -> base::Result<void> {
+        auto jobs = ReadJobs(text, in_cluster);
+        if (!jobs) return std::unexpected(std::move(jobs.error()));
+        scraper_->SetJobs(*std::move(jobs));
+        return {};
+      },
+      registry);
+  PollScrapeFile();
+  return scrape_file_->Load();
+}
+
+void SignalHttp::PollScrapeFile() {
+  scrape_client_->RunAfter(kFilePollInterval, [this] {
+    scrape_file_->Poll();
+    PollScrapeFile();
+  });
 }
 
 void SignalHttp::Start() {
@@ -144,7 +186,6 @@ void SignalHttp::Start() {
     if (port != nullptr) port->Start();
   }
   if (!scraper_) return;
-  scraper_->Start();
   scrape_thread_ = std::make_unique<Thread>("scrape", [this] { scrape_client_->Run(); });
 }
 

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <memory>
-#include <vector>
 
 #include "app/cluster.h"
 #include "app/config.h"
@@ -13,14 +12,14 @@
 #include "net/http_client.h"
 #include "queryapi/query_api.h"
 #include "source/remote_write.h"
-#include "source/scrape_config.h"
 #include "source/scraper.h"
 #include "telemetry/registry.h"
+#include "telemetry/watched_file.h"
 
 namespace activescale::app {
 
-/// What scrape-config says. Errors: kInvalidArgument: the file and what is wrong with it.
-[[nodiscard]] base::Result<std::vector<source::ScrapeJob>> LoadScrapeConfig(const Config& config);
+/// Errors: kInvalidArgument: the file of scrape-config and what is wrong with it.
+[[nodiscard]] base::Result<void> CheckScrapeConfig(const Config& config);
 
 /// What the signals have of HTTP, each part only when asked for: Prometheus's query API, the port
 /// for remote_write, and the scraper on the thread "scrape".
@@ -45,6 +44,7 @@ class SignalHttp {
                                      telemetry::Registry& registry);
   base::Result<void> PrepareScraper(const ProtectedPort::Parts& parts, const Cluster* cluster,
                                     SignalPlane& signals, telemetry::Registry& registry);
+  void PollScrapeFile();
 
   std::unique_ptr<queryapi::QueryApi> query_api_;
   std::unique_ptr<ProtectedPort> query_port_;
@@ -52,6 +52,7 @@ class SignalHttp {
   std::unique_ptr<ProtectedPort> remote_write_port_;
   std::unique_ptr<net::HttpClient> scrape_client_;
   std::unique_ptr<source::Scraper> scraper_;
+  std::unique_ptr<telemetry::WatchedFile> scrape_file_;
   std::unique_ptr<Thread> scrape_thread_;
 };
 

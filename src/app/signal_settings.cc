@@ -86,8 +86,8 @@ void CheckHttp(const Config& config, std::vector<std::string>& faults) {
         "insecure-no-auth");
   }
   if (!config.scrape_config.empty()) {
-    const auto jobs = LoadScrapeConfig(config);
-    if (!jobs) faults.push_back("scrape-config: " + jobs.error().message);
+    const auto checked = CheckScrapeConfig(config);
+    if (!checked) faults.push_back("scrape-config: " + checked.error().message);
   }
 }
 
@@ -147,8 +147,9 @@ std::vector<Setting> SignalSettings() {
        "file", "", "File with the token that writers must send; read at each request.",
        Text(&Config::remote_write_bearer_token_file)},
       {kSignals, "scrape-config", "ACTIVESCALE_SCRAPE_CONFIG", "file", "",
-       "What to scrape: a part of Prometheus's configuration, with kubernetes_pods. Only series "
-       "that some expression asks for are kept. Empty: nothing.",
+       "What to scrape: a part of Prometheus's configuration, with kubernetes_pods and "
+       "kubernetes_endpoints; read again when it changes. Only series that some expression asks "
+       "for are kept. Empty: nothing.",
        Text(&Config::scrape_config)},
       {kSeries, "series-memory", "ACTIVESCALE_SERIES_MEMORY", "bytes", "64Mi",
        "Memory for the recent past of what expressions ask for. Above it the selector that nobody "

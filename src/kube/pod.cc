@@ -20,18 +20,6 @@ PodPhase ParsePhase(std::string_view text) {
   return PodPhase::kUnknown;
 }
 
-metric::Labels ParseLabels(const json::object& object) {
-  std::vector<metric::Labels::Entry> entries;
-  if (const json::object* labels = FindObject(object, {"metadata", "labels"})) {
-    entries.reserve(labels->size());
-    for (const auto& [key, value] : *labels) {
-      if (!value.is_string()) continue;
-      entries.emplace_back(std::string_view(key), std::string_view(value.get_string()));
-    }
-  }
-  return metric::Labels(std::move(entries));
-}
-
 void AddIp(std::string_view text, std::vector<IpAddress>& ips) {
   const auto ip = IpAddress::Parse(text);
   if (ip && std::ranges::find(ips, *ip) == ips.end()) ips.push_back(*ip);
@@ -49,6 +37,18 @@ void ParseReadiness(const json::object& object, Pod& pod) {
 }
 
 }  // namespace
+
+metric::Labels ParseLabels(const json::object& object) {
+  std::vector<metric::Labels::Entry> entries;
+  if (const json::object* labels = FindObject(object, {"metadata", "labels"})) {
+    entries.reserve(labels->size());
+    for (const auto& [key, value] : *labels) {
+      if (!value.is_string()) continue;
+      entries.emplace_back(std::string_view(key), std::string_view(value.get_string()));
+    }
+  }
+  return metric::Labels(std::move(entries));
+}
 
 std::optional<base::WallTime> ParseTime(std::string_view text) {
   constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";

@@ -51,6 +51,8 @@ struct Pod {
 /// What is missing or of another type is as if absent.
 [[nodiscard]] Pod ParsePod(const boost::json::object& object);
 
+/// The labels of any object; needs metadata.labels.
+[[nodiscard]] metric::Labels ParseLabels(const boost::json::object& object);
 /// The controlling owner of any object; needs metadata.ownerReferences.
 [[nodiscard]] OwnerRef ParseOwner(const boost::json::object& object);
 

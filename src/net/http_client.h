@@ -26,6 +26,8 @@ struct ClientTls {
   std::string key_pem;
   std::string server_name;            // to ask for (SNI) and verify; empty: the URL's host
   bool insecure_skip_verify = false;  // accepts any certificate
+
+  friend bool operator==(const ClientTls&, const ClientTls&) = default;
 };
 
 struct ClientRequest {

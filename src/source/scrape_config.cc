@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/duration.h"
@@ -23,6 +24,8 @@ constexpr milliseconds kInterval{5'000};
 constexpr milliseconds kLeastInterval{100};
 constexpr size_t kMaxBodyBytes = size_t{16} << 20;
 constexpr int64_t kMostBodyBytes = int64_t{1} << 30;
+// Source: kubernetes/api:discovery/v1/well_known_labels.go.
+const std::string kServiceLabel = "kubernetes.io/service-name=";
 
 /// Why a node is refused; caught in this file.
 struct Refusal {
@@ -126,24 +129,47 @@ StaticTargets ReadStatic(const YAML::Node& node) {
   return targets;
 }
 
-PodTargets ReadPods(const YAML::Node& node) {
-  CheckKeys(node, "kubernetes_pods", {"namespace", "selector", "port"});
-  PodTargets pods{.ns = Text(node, "namespace")};
-  if (pods.ns.empty()) Refuse(node, "kubernetes_pods needs a namespace");
-  auto selector = metric::Selector::Parse(Text(node, "selector"));
-  if (!selector) Refuse(node, selector.error().message);
-  pods.selector = *std::move(selector);
-  if (!node["port"] || !YAML::convert<uint16_t>::decode(node["port"], pods.port)) {
-    Refuse(node, "kubernetes_pods needs a port");
-  }
+/// What all that a cluster is asked for has, under the key `what`.
+ClusterTargets ReadCluster(const YAML::Node& node, std::string_view what,
+                           const std::string& selector) {
+  ClusterTargets targets{.ns = Text(node, "namespace"), .selector = {}, .port = Text(node, "port")};
+  if (targets.ns.empty()) Refuse(node, fmt::format("{} needs a namespace", what));
+  auto parsed = metric::Selector::Parse(selector);
+  if (!parsed) Refuse(node, parsed.error().message);
+  targets.selector = *std::move(parsed);
+  if (targets.port.empty()) Refuse(node, fmt::format("{} needs a port", what));
+  const bool number = YAML::convert<uint16_t>::decode(node["port"], targets.port_number);
+  if (number && targets.port_number == 0) Refuse(node, "there is no port 0");
+  return targets;
+}
+
+ClusterTargets ReadPods(const YAML::Node& node) {
+  constexpr std::string_view kWhat = "kubernetes_pods";
+  CheckKeys(node, kWhat, {"namespace", "selector", "port"});
+  ClusterTargets pods = ReadCluster(node, kWhat, Text(node, "selector"));
+  if (pods.port_number == 0) Refuse(node, "the port of kubernetes_pods is a number");
   return pods;
+}
+
+ClusterTargets ReadEndpoints(const YAML::Node& node) {
+  constexpr std::string_view kWhat = "kubernetes_endpoints";
+  CheckKeys(node, kWhat, {"namespace", "service", "selector", "port"});
+  const std::string service = Text(node, "service");
+  const std::string selector = Text(node, "selector");
+  if (service.empty() == selector.empty()) {
+    Refuse(node, "kubernetes_endpoints needs either service, a name, or selector, its labels");
+  }
+  ClusterTargets endpoints =
+      ReadCluster(node, kWhat, service.empty() ? selector : kServiceLabel + service);
+  endpoints.kind = ClusterTargets::Kind::kEndpoints;
+  return endpoints;
 }
 
 ScrapeJob ReadJob(const YAML::Node& node, const YAML::Node& global) {
   CheckKeys(node, "a job of scrape_configs",
             {"job_name", "scrape_interval", "scrape_timeout", "metrics_path", "scheme",
              "authorization", "bearer_token_file", "tls_config", "body_size_limit", "honor_labels",
-             "honor_timestamps", "static_configs", "kubernetes_pods"});
+             "honor_timestamps", "static_configs", "kubernetes_pods", "kubernetes_endpoints"});
   ScrapeJob job{.name = Text(node, "job_name")};
   if (job.name.empty()) Refuse(node, "a job has no job_name");
   job.interval = Duration(node, "scrape_interval", Duration(global, "scrape_interval", kInterval));
@@ -164,11 +190,23 @@ ScrapeJob ReadJob(const YAML::Node& node, const YAML::Node& global) {
   for (const YAML::Node& targets : node["static_configs"]) {
     job.targets.push_back(ReadStatic(targets));
   }
-  for (const YAML::Node& pods : node["kubernetes_pods"]) job.pods.push_back(ReadPods(pods));
+  for (const YAML::Node& pods : node["kubernetes_pods"]) job.cluster.push_back(ReadPods(pods));
+  for (const YAML::Node& endpoints : node["kubernetes_endpoints"]) {
+    job.cluster.push_back(ReadEndpoints(endpoints));
+  }
   return job;
 }
 
 }  // namespace
+
+bool ScrapeJob::ScrapesAs(const ScrapeJob& other) const {
+  const auto how = [](const ScrapeJob& job) {
+    return std::tie(job.name, job.interval, job.timeout, job.scheme, job.path,
+                    job.bearer_token_file, job.max_body_bytes, job.rules);
+  };
+  const bool same_tls = tls && other.tls ? *tls == *other.tls : tls == other.tls;
+  return how(*this) == how(other) && same_tls;
+}
 
 base::Result<std::vector<ScrapeJob>> ParseScrapeConfig(std::string_view yaml) {
   try {

@@ -22,11 +22,15 @@ struct StaticTargets {
   metric::Labels labels;
 };
 
-/// Pods that a selector means, each at one port.
-struct PodTargets {
+/// What a cluster is asked for: the pods that a selector means, or the endpoints in the slices that
+/// it means, each at one port.
+struct ClusterTargets {
+  enum class Kind : uint8_t { kPods, kEndpoints };
+  Kind kind = Kind::kPods;
   std::string ns;
   metric::Selector selector;
-  uint16_t port = 0;
+  std::string port;          // of endpoints a name or a number
+  uint16_t port_number = 0;  // 0: it is a name
 };
 
 /// Targets that are scraped alike.
@@ -41,11 +45,14 @@ struct ScrapeJob {
   size_t max_body_bytes = 0;                  // without compression
   ScrapeRules rules;
   std::vector<StaticTargets> targets;
-  std::vector<PodTargets> pods;
+  std::vector<ClusterTargets> cluster;
+
+  /// Whether both scrape a target in the same way, whatever targets they have.
+  [[nodiscard]] bool ScrapesAs(const ScrapeJob& other) const;
 };
 
 /// Reads a part of Prometheus's configuration, so that a job can be copied from there, and
-/// `kubernetes_pods`, which is ours:
+/// `kubernetes_pods` and `kubernetes_endpoints`, which are ours:
 ///
 ///     global: {scrape_interval: 5s, scrape_timeout: 3s}
 ///     scrape_configs:
@@ -59,6 +66,9 @@ struct ScrapeJob {
 ///       - {targets: ["10.0.0.7:3100"], labels: {namespace: loki}}
 ///       kubernetes_pods:
 ///       - {namespace: loki, selector: app=query-scheduler, port: 3100}
+///       kubernetes_endpoints:
+///       - {namespace: loki, service: query-scheduler, port: http-metrics}
+///       - {namespace: loki, selector: app=loki, port: 3100}
 ///
 /// Errors: kInvalidArgument: the line and what is wrong with it; a key that is not known is one.
 [[nodiscard]] base::Result<std::vector<ScrapeJob>> ParseScrapeConfig(std::string_view yaml);

@@ -33,6 +33,9 @@ scrape_configs:
   - {targets: [b:3], labels: {namespace: loki}}
   kubernetes_pods:
   - {namespace: loki, selector: "app in (a, b)", port: 3100}
+  kubernetes_endpoints:
+  - {namespace: loki, service: scheduler, port: http-metrics}
+  - {namespace: loki, selector: app=x, port: 9095}
 )yaml");
   ASSERT_TRUE(jobs) << jobs.error().message;
   ASSERT_EQ(jobs->size(), 2U);
@@ -56,9 +59,32 @@ scrape_configs:
   EXPECT_TRUE(loki.rules.honor_labels);
   EXPECT_FALSE(loki.rules.honor_timestamps);
   EXPECT_EQ(loki.targets[0].labels.Get("namespace"), "loki");
-  EXPECT_EQ(loki.pods[0].ns, "loki");
-  EXPECT_EQ(loki.pods[0].port, 3100);
-  EXPECT_TRUE(loki.pods[0].selector.Matches(metric::Labels(Entries{{"app", "b"}})));
+  ASSERT_EQ(loki.cluster.size(), 3U);
+  EXPECT_EQ(loki.cluster[0].kind, ClusterTargets::Kind::kPods);
+  EXPECT_EQ(loki.cluster[0].ns, "loki");
+  EXPECT_EQ(loki.cluster[0].port_number, 3100);
+  EXPECT_TRUE(loki.cluster[0].selector.Matches(metric::Labels(Entries{{"app", "b"}})));
+  EXPECT_EQ(loki.cluster[1].kind, ClusterTargets::Kind::kEndpoints);
+  EXPECT_EQ(loki.cluster[1].selector.ToString(), "kubernetes.io/service-name=scheduler");
+  EXPECT_EQ(loki.cluster[1].port, "http-metrics");
+  EXPECT_EQ(loki.cluster[1].port_number, 0);
+  EXPECT_EQ(loki.cluster[2].selector.ToString(), "app=x");
+  EXPECT_EQ(loki.cluster[2].port_number, 9095);
+}
+
+TEST(ScrapeConfigTest, KnowsWhetherTwoJobsScrapeTheSameWay) {
+  const auto job = [](const std::string& rest) {
+    return (*ParseScrapeConfig("scrape_configs:\n- {job_name: a" + rest + "}"))[0];
+  };
+  const std::string tls = ", scheme: https, tls_config: {ca_file: ca}";
+  EXPECT_TRUE(job("").ScrapesAs(job(", static_configs: [{targets: ['b:1']}]")));
+  EXPECT_TRUE(job(tls).ScrapesAs(job(tls)));
+  for (const std::string other :
+       {", scrape_interval: 1s", ", metrics_path: /m", ", honor_labels: true", tls.c_str(),
+        ", scheme: https", ", body_size_limit: 1Mi", ", bearer_token_file: t"}) {
+    EXPECT_FALSE(job("").ScrapesAs(job(other))) << other;
+  }
+  EXPECT_FALSE(job(tls).ScrapesAs(job(", scheme: https")));
 }
 
 TEST(ScrapeConfigTest, NamesTheFaultAndItsLine) {
@@ -86,6 +112,17 @@ TEST(ScrapeConfigTest, NamesTheFaultAndItsLine) {
        "line 2: kubernetes_pods needs a port"},
       {"scrape_configs:\n- {job_name: a, kubernetes_pods: [{namespace: n, selector: '=', port: "
        "1}]}",
+       "line 2: "},
+      {"scrape_configs:\n- {job_name: a, kubernetes_pods: [{namespace: n, port: http}]}",
+       "line 2: the port of kubernetes_pods is a number"},
+      {"scrape_configs:\n- {job_name: a, kubernetes_endpoints: [{namespace: n, port: http}]}",
+       "line 2: kubernetes_endpoints needs either service"},
+      {"scrape_configs:\n- {job_name: a, kubernetes_endpoints: [{service: s, port: http}]}",
+       "line 2: kubernetes_endpoints needs a namespace"},
+      {"scrape_configs:\n- {job_name: a, kubernetes_endpoints: [{namespace: n, service: s}]}",
+       "line 2: kubernetes_endpoints needs a port"},
+      {"scrape_configs:\n- {job_name: a, kubernetes_endpoints: [{namespace: n, service: 'a b', "
+       "port: 1}]}",
        "line 2: "},
       {"scrape_configs:\n- {job_name: a, authorization: {type: Basic}}",
        "line 2: only the type Bearer is known"},

@@ -34,6 +34,8 @@ struct ScrapeMetrics {
 struct ScrapeRules {
   bool honor_labels = false;     // a label of the text wins over the target's of the same name
   bool honor_timestamps = true;  // else all samples are of the scrape's time
+
+  friend bool operator==(const ScrapeRules&, const ScrapeRules&) = default;
 };
 
 /// One target's series, scrape after scrape: those that somebody asks for go into the store, and

@@ -46,23 +46,25 @@ metric::Labels With(const metric::Labels& labels,
 }  // namespace
 
 struct Scraper::Target {
-  Target(const ScrapeJob& of_job, std::string of_url, metric::Labels of_labels,
-         series::SeriesStore& store, ScrapeMetrics& metrics)
-      : job(of_job),
+  Target(std::shared_ptr<const ScrapeJob> of_job, std::string of_url, metric::Labels of_labels,
+         bool of_cluster, series::SeriesStore& store, ScrapeMetrics& metrics)
+      : job(std::move(of_job)),
         url(std::move(of_url)),
         labels(std::move(of_labels)),
-        offset_ms(static_cast<int64_t>(Hash(url) % static_cast<uint64_t>(job.interval.count()))),
-        series(labels, job.rules, store, metrics) {}
+        discovered(of_cluster),
+        offset_ms(static_cast<int64_t>(Hash(url) % static_cast<uint64_t>(job->interval.count()))),
+        series(labels, job->rules, store, metrics) {}
 
   /// The last moment of this target at `time_ms` or before.
   [[nodiscard]] int64_t Before(int64_t time_ms) const {
-    const int64_t interval_ms = job.interval.count();
+    const int64_t interval_ms = job->interval.count();
     return (time_ms - offset_ms) / interval_ms * interval_ms + offset_ms;
   }
 
-  const ScrapeJob& job;
+  const std::shared_ptr<const ScrapeJob> job;
   const std::string url;
   const metric::Labels labels;
+  const bool discovered;
   const int64_t offset_ms;
   ScrapedTarget series;
   net::TimerId timer = 0;
@@ -71,12 +73,11 @@ struct Scraper::Target {
   std::optional<bool> up;
 };
 
-Scraper::Scraper(std::vector<ScrapeJob> jobs, net::HttpClient& http, series::SeriesStore& store,
-                 FindPods find_pods, const base::Clock& clock, telemetry::Registry& registry)
-    : jobs_(std::move(jobs)),
-      http_(http),
+Scraper::Scraper(net::HttpClient& http, series::SeriesStore& store, Discover discover,
+                 const base::Clock& clock, telemetry::Registry& registry)
+    : http_(http),
       store_(store),
-      find_pods_(std::move(find_pods)),
+      discover_(std::move(discover)),
       clock_(clock),
       metrics_(registry),
       targets_up_(registry.AddGauge("activescale_scrape_targets",
@@ -88,83 +89,109 @@ Scraper::Scraper(std::vector<ScrapeJob> jobs, net::HttpClient& http, series::Ser
 
 Scraper::~Scraper() = default;
 
+void Scraper::SetJobs(std::vector<ScrapeJob> jobs) {
+  jobs_.clear();
+  for (ScrapeJob& job : jobs) jobs_.push_back(std::make_shared<const ScrapeJob>(std::move(job)));
+  http_.CancelTimer(refresh_);
+  Refresh();
+}
+
 /// Begins with targets that are new and ends with those that are gone.
 void Scraper::Refresh() {
   Targets wanted;
-  for (const ScrapeJob& job : jobs_) {
+  for (const JobPtr& job : jobs_) {
     AddStatic(job, wanted);
-    AddPods(job, wanted);
+    AddDiscovered(job, wanted);
   }
+  const int64_t now_ms = base::UnixMsNow(clock_);
   for (const auto& [key, target] : targets_) {
-    if (wanted.contains(key)) continue;
+    const auto next = wanted.find(key);
+    const bool replaced = next != wanted.end();
+    if (replaced && next->second == target) continue;
     target->gone = true;
     http_.CancelTimer(target->timer);
-    target->series.End(target->Before(base::UnixMsNow(clock_)) + target->job.interval.count());
+    // Where one would have come; of one that is replaced at once, before those that come instead.
+    target->series.End(target->Before(now_ms) + (replaced ? 1 : target->job->interval.count()));
   }
   for (const auto& [key, target] : wanted) {
-    if (!targets_.contains(key)) Schedule(target);
+    const auto known = targets_.find(key);
+    if (known == targets_.end() || known->second != target) Schedule(target);
   }
   targets_ = std::move(wanted);
   const auto up = std::ranges::count_if(
       targets_, [](const auto& entry) { return entry.second->up.value_or(false); });
   targets_up_.Set(static_cast<double>(up));
   targets_down_.Set(static_cast<double>(targets_.size()) - static_cast<double>(up));
-  http_.RunAfter(kRefresh, [this] { Refresh(); });
+  refresh_ = http_.RunAfter(kRefresh, [this] { Refresh(); });
 }
 
-void Scraper::AddStatic(const ScrapeJob& job, Targets& wanted) {
-  for (const StaticTargets& group : job.targets) {
+void Scraper::AddStatic(const JobPtr& job, Targets& wanted) {
+  for (const StaticTargets& group : job->targets) {
     for (const std::string& address : group.addresses) {
-      Want(job, address, With(group.labels, {{"job", job.name}, {"instance", address}}), wanted);
-    }
-  }
-}
-
-void Scraper::AddPods(const ScrapeJob& job, Targets& wanted) {
-  for (const PodTargets& pods : job.pods) {
-    const auto found = find_pods_(pods.ns, pods.selector);
-    if (!found) {
-      // While they are not known, those that were are scraped on.
-      for (const auto& [key, target] : targets_) {
-        if (&target->job == &job) wanted.emplace(key, target);
-      }
-      continue;
-    }
-    for (const PodAddress& pod : *found) {
-      const std::string host = pod.ip.contains(':') ? "[" + pod.ip + "]" : pod.ip;
-      const std::string address = fmt::format("{}:{}", host, pods.port);
-      Want(job, address,
-           metric::Labels({{"job", job.name},
-                           {"instance", address},
-                           {"namespace", pods.ns},
-                           {"pod", pod.name}}),
+      Want(job, address, With(group.labels, {{"job", job->name}, {"instance", address}}), false,
            wanted);
     }
   }
 }
 
-void Scraper::Want(const ScrapeJob& job, const std::string& address, metric::Labels labels,
-                   Targets& wanted) {
-  const std::string key = job.name + "\n" + address;
+void Scraper::AddDiscovered(const JobPtr& job, Targets& wanted) {
+  for (const ClusterTargets& targets : job->cluster) {
+    const auto found = discover_(targets);
+    TellDiscovery(*job, found ? base::Result<void>() : std::unexpected(found.error()));
+    if (!found) {
+      // While they are not known, those that were are scraped on.
+      for (const auto& [key, target] : targets_) {
+        if (target->discovered && target->job->ScrapesAs(*job)) wanted.emplace(key, target);
+      }
+      continue;
+    }
+    for (const Discovered& at : *found) {
+      const std::string host = at.host.contains(':') ? "[" + at.host + "]" : at.host;
+      const std::string address = fmt::format("{}:{}", host, at.port);
+      std::vector<metric::Labels::Entry> labels = {
+          {"job", job->name}, {"instance", address}, {"namespace", targets.ns}};
+      if (!at.pod.empty()) labels.emplace_back("pod", at.pod);
+      if (!at.service.empty()) labels.emplace_back("service", at.service);
+      Want(job, address, metric::Labels(std::move(labels)), true, wanted);
+    }
+  }
+}
+
+/// What is only away for now is told by who asks the cluster for it.
+void Scraper::TellDiscovery(const ScrapeJob& job, const base::Result<void>& found) {
+  const bool wrong = !found && found.error().code != base::Code::kUnavailable;
+  std::string& told = told_[job.name];
+  if (wrong && told != found.error().message) {
+    told = found.error().message;
+    LOG_WARNING("scrape: targets of the job {} are not known: {}", job.name, told);
+  }
+  if (found) told.clear();
+}
+
+void Scraper::Want(const JobPtr& job, const std::string& address, metric::Labels labels,
+                   bool discovered, Targets& wanted) {
+  const std::string key = job->name + "\n" + address;
   const auto known = targets_.find(key);
-  if (known != targets_.end() && known->second->labels == labels) {
+  if (known != targets_.end() && known->second->labels == labels &&
+      known->second->discovered == discovered && known->second->job->ScrapesAs(*job)) {
     wanted.emplace(key, known->second);
     return;
   }
-  const std::string url = fmt::format("{}://{}{}", job.scheme, address, job.path);
-  wanted.emplace(key, std::make_shared<Target>(job, url, std::move(labels), store_, metrics_));
+  const std::string url = fmt::format("{}://{}{}", job->scheme, address, job->path);
+  wanted.try_emplace(
+      key, std::make_shared<Target>(job, url, std::move(labels), discovered, store_, metrics_));
 }
 
 void Scraper::Schedule(const std::shared_ptr<Target>& target) {
   const int64_t now_ms = base::UnixMsNow(clock_);
-  const milliseconds wait(target->Before(now_ms) + target->job.interval.count() - now_ms);
+  const milliseconds wait(target->Before(now_ms) + target->job->interval.count() - now_ms);
   target->timer = http_.RunAfter(wait, [this, target] { Scrape(target); });
 }
 
 void Scraper::Scrape(const std::shared_ptr<Target>& target) {
   Schedule(target);
   if (target->in_flight) return;
-  const ScrapeJob& job = target->job;
+  const ScrapeJob& job = *target->job;
   net::ClientRequest request{
       .url = target->url,
       .headers = {{"Accept", kAccept},

@@ -25,6 +25,8 @@ using net::HttpRequest;
 using Reply = FakeHttpServer::Reply;
 using Values = std::map<std::string, double>;
 
+const std::vector<net::Header> kPlain = {{"Content-Type", "text/plain"}};
+
 std::string Gzip(const std::string& text) {
   z_stream stream{};
   deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 9, Z_DEFAULT_STRATEGY);
@@ -64,7 +66,7 @@ class ScraperTest : public testing::Test {
  protected:
   /// Scrapes until `exposer` was asked often enough; then the newest value of each series by its
   /// name, and those that have ended by name and "!".
-  Values Run(const std::string& job, Exposer& exposer, Scraper::FindPods find_pods = {}) {
+  Values Run(const std::string& job, Exposer& exposer, Scraper::Discover discover = {}) {
     for (const std::string name : {"a", "up"}) {
       (void)store_.Select({*series::Matcher::Make(series::Matcher::Op::kEqual, "__name__", name)},
                           0, 0);
@@ -72,8 +74,8 @@ class ScraperTest : public testing::Test {
     auto jobs =
         ParseScrapeConfig("scrape_configs:\n- {job_name: j, scrape_interval: 200ms, " + job + "}");
     EXPECT_TRUE(jobs) << jobs.error().message;
-    Scraper scraper(*std::move(jobs), http_, store_, std::move(find_pods), clock_, registry_);
-    scraper.Start();
+    Scraper scraper(http_, store_, std::move(discover), clock_, registry_);
+    scraper.SetJobs(*std::move(jobs));
     std::thread loop([this] { http_.Run(); });
     exposer.Wait();
     http_.Stop();
@@ -168,23 +170,75 @@ TEST_F(ScraperTest, EveryKindOfFaultIsCountedAndMeansDown) {
   EXPECT_GE(Scrapes("unreachable"), 3);
 }
 
-TEST_F(ScraperTest, PodsAreTargets) {
-  Exposer exposer(3, [](const HttpRequest&, Reply& reply) {
-    reply.Send(200, "a 1\n", {{"Content-Type", "text/plain"}});
+/// A target that a cluster names is scraped, with its labels.
+class DiscoveredTargetTest : public ScraperTest {
+ protected:
+  void Check(const std::string& job, ClusterTargets::Kind kind, const std::string& service) {
+    Exposer exposer(3, [](const HttpRequest&, Reply& reply) { reply.Send(200, "a 1\n", kPlain); });
+    const std::string address = exposer.address();
+    const std::string port = address.substr(address.find(':') + 1);
+    const auto discover =
+        [&](const ClusterTargets& asked) -> base::Result<std::vector<Discovered>> {
+      EXPECT_EQ(asked.kind, kind);
+      EXPECT_EQ(asked.ns, "n");
+      EXPECT_EQ(asked.port, port);
+      return std::vector<Discovered>{{"127.0.0.1", asked.port_number, "p-0", service}};
+    };
+    EXPECT_EQ(Run(job + ", namespace: n, port: " + port + "}]", exposer, discover),
+              (Values{{"a", 1}, {"up", 1}}));
+    EXPECT_EQ(labels_["a"].Get("pod"), "p-0");
+    EXPECT_EQ(labels_["a"].Get("namespace"), "n");
+    EXPECT_EQ(labels_["a"].Get("service").value_or(""), service);
+  }
+};
+
+TEST_F(DiscoveredTargetTest, PodsAreTargets) {
+  Check("kubernetes_pods: [{selector: app=x", ClusterTargets::Kind::kPods, "");
+}
+
+TEST_F(DiscoveredTargetTest, EndpointsOfAServiceAreTargets) {
+  Check("kubernetes_endpoints: [{service: s", ClusterTargets::Kind::kEndpoints, "s");
+}
+
+TEST_F(ScraperTest, NewJobsKeepWhatIsScrapedAsBeforeAndEndTheRest) {
+  (void)store_.Select({*series::Matcher::Make(series::Matcher::Op::kEqual, "__name__", "a")}, 0, 0);
+  Scraper scraper(http_, store_, {}, clock_, registry_);
+  const auto set = [&](const std::string& yaml) {
+    scraper.SetJobs(
+        *ParseScrapeConfig("global: {scrape_interval: 400ms}\nscrape_configs: " + yaml));
+  };
+  std::string kept_job;
+  std::string second_job;
+  std::atomic<int> kept_seen = 0;
+  const FakeHttpServer kept([&](const HttpRequest&, Reply& reply) {
+    if (++kept_seen == 2) http_.Post([&] { set("[" + kept_job + "," + second_job + "]"); });
+    reply.Send(200, "a 1\n", kPlain);
   });
-  const std::string address = exposer.address();
-  const std::string port = address.substr(address.find(':') + 1);
-  const Values values =
-      Run("kubernetes_pods: [{namespace: n, selector: app=x, port: " + port + "}]", exposer,
-          [](std::string_view ns,
-             const metric::Selector& selector) -> base::Result<std::vector<PodAddress>> {
-            EXPECT_EQ(ns, "n");
-            EXPECT_TRUE(selector.Matches(metric::Labels(Entries{{"app", "x"}})));
-            return std::vector<PodAddress>{{"p-0", "127.0.0.1"}};
-          });
-  EXPECT_EQ(values, (Values{{"a", 1}, {"up", 1}}));
-  EXPECT_EQ(labels_["a"].Get("pod"), "p-0");
-  EXPECT_EQ(labels_["a"].Get("namespace"), "n");
+  const FakeHttpServer leaving(
+      [&](const HttpRequest&, Reply& reply) { reply.Send(200, "a 2\n", kPlain); });
+  Exposer second(3, [](const HttpRequest&, Reply& reply) { reply.Send(200, "a 3\n", kPlain); });
+  const auto job = [](const std::string& name, const std::string& targets) {
+    return "{job_name: " + name + ", static_configs: [{targets: [" + targets + "]}]}";
+  };
+  const std::string kept_address = "'" + kept.url().substr(7) + "'";
+  kept_job = job("j", kept_address);
+  second_job = job("k", "'" + second.address() + "'");
+  set("[" + job("j", kept_address + ", '" + leaving.url().substr(7) + "'") + "]");
+  std::thread loop([this] { http_.Run(); });
+  second.Wait();
+  http_.Stop();
+  loop.join();
+  std::map<std::string, std::string> values;  // by target; "!" for an end
+  for (const auto& series : store_.Find({})) {
+    std::string& text = values[std::string(*series->labels().Get("instance"))];
+    series->ForEach(series::kMinTime, series::kMaxTime, [&](const series::Sample& sample) {
+      text += series::IsStaleMarker(sample.value) ? "!" : std::to_string(int(sample.value));
+    });
+  }
+  EXPECT_EQ(values[kept.url().substr(7)].find('!'), std::string::npos);
+  EXPECT_GE(values[kept.url().substr(7)].size(), 3U);
+  EXPECT_TRUE(values[leaving.url().substr(7)].ends_with("2!"));
+  EXPECT_EQ(values[second.address()], "33");
 }
 
 }  // namespace
