@@ -27,7 +27,7 @@ bool Evaluation::Spend(size_t count) {
     Fail(base::Code::kResourceExhausted,
          "the query would read more than " + std::to_string(options.max_samples) +
              " samples; ask for a shorter range, a larger step or fewer series");
-  } else if (clock.Now() > deadline) {
+  } else if (clock.Now() >= deadline) {
     Fail(base::Code::kDeadlineExceeded,
          "the query took longer than " + std::to_string(options.timeout.count()) +
              "ms; ask for a shorter range, a larger step or fewer series");

@@ -23,6 +23,7 @@ constexpr std::string_view kRoot = "/api/v1/";
 constexpr std::string_view kUsualPrefix = "/prometheus";
 // A minute's steps of a week, or an hour's of a year. Source: api.go, queryRange.
 constexpr int64_t kMaxSteps = 11'000;
+constexpr int64_t kNoTimeout = std::numeric_limits<int64_t>::max();
 constexpr std::string_view kTruncated = "results truncated due to limit";
 constexpr std::string_view kPartial =
     "a window of the query begins before the recording of its series: its values stand for a part "
@@ -177,33 +178,34 @@ net::HttpResponse QueryApi::Answer(const net::HttpRequest& request, std::string_
 Outcome QueryApi::Query(const Question& question) {
   const auto time = TimeParameter(question.form, "time", base::UnixMsNow(clock_));
   if (!time) return Bad(time.error());
-  const auto timeout = LengthParameter(question.form, "timeout", 0);
+  const auto timeout = LengthParameter(question.form, "timeout", kNoTimeout);
   if (!timeout) return Bad(timeout.error());
   const auto limit = CountParameter(question.form, "limit");
   if (!limit) return Bad(limit.error());
   const auto expr = ParseQuery(question.form, options_.dialect);
   if (!expr) return Bad(expr.error());
   const bool partial = question.form.Find("partial_window") == "serve";
-  const auto result =
-      evaluator_.Evaluate(**expr, promql::EvaluationTime::At(*time),
-                          {.ns = std::string(question.ns),
-                           .partial_window = partial ? signal::PartialWindow::kServe
-                                                     : signal::PartialWindow::kMissing});
+  const auto result = evaluator_.Evaluate(
+      **expr, promql::EvaluationTime::At(*time),
+      {.ns = std::string(question.ns),
+       .partial_window = partial ? signal::PartialWindow::kServe : signal::PartialWindow::kMissing,
+       .timeout = std::chrono::milliseconds(*timeout)});
   if (!result) return Failed(result.error());
   return ResultReply(*result, *time, static_cast<size_t>(*limit));
 }
 
 Outcome QueryApi::QueryRange(const Question& question) {
   promql::EvaluationTime time;
+  int64_t timeout_ms = 0;
   const std::pair<base::Result<int64_t>, int64_t*> parameters[] = {
       {TimeParameter(question.form, "start", std::nullopt), &time.start_ms},
       {TimeParameter(question.form, "end", std::nullopt), &time.end_ms},
       {LengthParameter(question.form, "step", std::nullopt), &time.step_ms},
-      {LengthParameter(question.form, "timeout", 0), nullptr},
+      {LengthParameter(question.form, "timeout", kNoTimeout), &timeout_ms},
   };
   for (const auto& [value, member] : parameters) {
     if (!value) return Bad(value.error());
-    if (member != nullptr) *member = *value;
+    *member = *value;
   }
   if (auto wrong = CheckRange(time)) return BadData(*std::move(wrong));
   const auto limit = CountParameter(question.form, "limit");
@@ -217,9 +219,10 @@ Outcome QueryApi::QueryRange(const Question& question) {
                     "range query, must be Scalar or instant Vector",
                     type == promql::ValueType::kMatrix ? "range vector" : "string"));
   }
-  const auto result = evaluator_.Evaluate(
-      **expr, time,
-      {.ns = std::string(question.ns), .partial_window = signal::PartialWindow::kServe});
+  const auto result = evaluator_.Evaluate(**expr, time,
+                                          {.ns = std::string(question.ns),
+                                           .partial_window = signal::PartialWindow::kServe,
+                                           .timeout = std::chrono::milliseconds(timeout_ms)});
   if (!result) return Failed(result.error());
   return ResultReply(*result, time.start_ms, static_cast<size_t>(*limit));
 }

@@ -29,6 +29,22 @@ class FakeTelemetry final : public signal::Telemetry {
   base::Error error_;
 };
 
+/// Takes two seconds for each selection.
+class SlowSource final : public series::SeriesSource {
+ public:
+  SlowSource(series::SeriesSource& series, base::FakeClock& clock)
+      : series_(series), clock_(clock) {}
+  base::Result<series::Selection> Select(const series::Matchers& matchers, int64_t min_ms,
+                                         int64_t max_ms) override {
+    clock_.Advance(seconds(2));
+    return series_.Select(matchers, min_ms, max_ms);
+  }
+
+ private:
+  series::SeriesSource& series_;
+  base::FakeClock& clock_;
+};
+
 /// Inflight requests of two pods, one sample each second for two minutes, and then the queries.
 class QueryApiTest : public testing::Test {
  protected:
@@ -204,6 +220,34 @@ TEST_F(QueryApiTest, TakesFormsAndPrefixes) {
   EXPECT_EQ(Get("/prometheusapi/v1/query?query=1").status, 404);
   const auto refused = api_.Answer({.method = "DELETE", .target = "/api/v1/labels"});
   EXPECT_EQ(refused.status, 405);
+}
+
+TEST_F(QueryApiTest, ATimeoutShortensTheServersOwnAndNeverLengthensIt) {
+  const std::string range = "&step=1&start=" + Now() + "&end=" + Now();
+  for (const std::string& target :
+       {std::string("query?query=sum(inflight)"), "query_range?query=1" + range}) {
+    EXPECT_EQ(Get("/api/v1/" + target + "&timeout=1ms").status, 200) << target;
+    for (const std::string none : {"0", "-5"}) {
+      const auto response = Get("/api/v1/" + target + "&timeout=" + none);
+      EXPECT_EQ(response.status, 503) << target;
+      EXPECT_NE(response.body.find(R"("errorType":"timeout")"), std::string::npos);
+    }
+  }
+  const struct {
+    int own;  // seconds
+    std::string target;
+    int status;
+  } cases[] = {
+      {3, "", 200}, {3, "&timeout=1s", 503}, {3, "&timeout=2.5", 200}, {3, "&timeout=1h", 200},
+      {1, "", 503}, {1, "&timeout=1h", 503}};
+  for (const auto& c : cases) {
+    SlowSource slow(series_, clock_);
+    const signal::Evaluator evaluator({.timeout = seconds(c.own)}, slow, nullptr, clock_);
+    QueryApi api({}, evaluator, series_, clock_, registry_);
+    const std::string target =
+        "/api/v1/query_range?query=inflight&step=1&start=" + Now() + "&end=" + Now() + c.target;
+    EXPECT_EQ(api.Answer({.method = "GET", .target = target}).status, c.status) << c.target;
+  }
 }
 
 TEST_F(QueryApiTest, ACallerWithANamespaceSeesThatAloneWhateverItAsks) {

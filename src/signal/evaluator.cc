@@ -1,5 +1,6 @@
 #include "signal/evaluator.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -52,7 +53,9 @@ base::Result<promql::QueryResult> Evaluator::Evaluate(const promql::Expr& expr,
     condition = *std::move(made);
   }
   ScopedSource source(series_, telemetry_, std::move(condition));
-  auto result = promql::Engine(options_, source, clock_).Evaluate(expr, time);
+  promql::EngineOptions options = options_;
+  options.timeout = std::min(options.timeout, scope.timeout);
+  auto result = promql::Engine(options, source, clock_).Evaluate(expr, time);
   if (result && !result->whole && scope.partial_window == PartialWindow::kMissing) {
     return base::Fail(base::Code::kNotFound,
                       "the window has not been observed whole yet: its recording began after it "

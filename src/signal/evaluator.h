@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -19,6 +20,8 @@ struct Scope {
   /// demands itself.
   std::string ns;
   PartialWindow partial_window = PartialWindow::kMissing;
+  /// Shortens that of the engine's options.
+  std::chrono::milliseconds timeout = std::chrono::milliseconds::max();
 };
 
 /// Evaluates expressions for scaling: a value that stands for less than was asked is no value.
