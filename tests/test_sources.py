@@ -115,6 +115,14 @@ def test_a_changed_scrape_configuration_counts_and_a_broken_one_does_not(lab, ex
     ask(port, INFLIGHT)
     of_namespace = f'{INFLIGHT}{{quantile="0.5",namespace="%s"}}'
     wait_until(lambda: value(port, of_namespace % "loki") == "3", 20, "the value of the target")
+    url = f"http://127.0.0.1:{port}/api/v1/metadata?metric="
+    with urllib.request.urlopen(url + INFLIGHT, timeout=10) as answer:
+        assert json.load(answer)["data"] == {
+            INFLIGHT: [{"type": "summary", "help": "", "unit": ""}]
+        }
+    with urllib.request.urlopen(url + "inbound_active_requests", timeout=10) as answer:
+        (told,) = json.load(answer)["data"]["inbound_active_requests"]
+        assert told["type"] == "gauge" and "not answered yet" in told["help"]
 
     config.write_text("scrape_configs: [{job_name: loki, relabel_configs: []}]")
     faulty = "activescale_scrape_config_file_faulty"

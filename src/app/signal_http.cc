@@ -7,6 +7,7 @@
 #include "app/settings.h"
 #include "base/file_text.h"
 #include "base/log.h"
+#include "metric/metric_kind.h"
 #include "metricsapi/tenant.h"
 #include "queryapi/reply.h"
 
@@ -15,6 +16,20 @@ namespace activescale::app {
 namespace {
 
 constexpr std::chrono::seconds kFilePollInterval{2};
+
+/// Of the series that this process makes.
+std::vector<series::MetricMetadata> OwnMetadata(const Config& config) {
+  std::vector<series::MetricMetadata> all;
+  const auto add = [&all](std::vector<series::MetricMetadata> more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  for (size_t i = 0; i < metric::kMetricKindCount; ++i) {
+    add({{std::string(metric::kMetricNames[i]), "gauge", std::string(metric::kMetricHelp[i]), ""}});
+  }
+  if (config.watch_hpas) add(signal::ScaleFeed::Metadata());
+  if (!config.scrape_config.empty()) add(source::ScrapedTarget::ReportMetadata());
+  return all;
+}
 
 using Targets = base::Result<std::vector<source::Discovered>>;
 
@@ -99,7 +114,8 @@ base::Result<void> SignalHttp::OpenQuery(const ProtectedPort::Parts& parts, Sign
   query_api_ = std::make_unique<queryapi::QueryApi>(
       queryapi::QueryApi::Options{.path_prefix = parts.config.query_path_prefix,
                                   .dialect = parts.config.promql_dialect,
-                                  .version = ACTIVESCALE_VERSION},
+                                  .version = ACTIVESCALE_VERSION,
+                                  .own_metadata = OwnMetadata(parts.config)},
       signals.evaluator(), signals.series(), parts.clock, registry);
   metricsapi::AccessGate::Next of_caller;
   if (parts.config.tenant_queries) {

@@ -21,6 +21,12 @@ inline constexpr size_t kMetricKindCount = 3;
 inline constexpr std::array<std::string_view, kMetricKindCount> kMetricNames = {
     "inbound_active_requests", "outbound_active_requests", "active_connections"};
 
+/// What each counts.
+inline constexpr std::array<std::string_view, kMetricKindCount> kMetricHelp = {
+    "Requests that clients sent to the pod and that are not answered yet.",
+    "Requests that the pod sent on and that are not answered yet.",
+    "Connections that are open at the pod's listeners."};
+
 [[nodiscard]] constexpr std::string_view MetricName(MetricKind kind) {
   return kMetricNames[static_cast<size_t>(kind)];
 }

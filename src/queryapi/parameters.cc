@@ -145,6 +145,18 @@ base::Result<int64_t> CountParameter(const Form& form, std::string_view name) {
   return value;
 }
 
+base::Result<int64_t> LimitParameter(const Form& form, std::string_view name) {
+  const auto text = form.Find(name);
+  if (!text) return -1;
+  int64_t value = 0;
+  const char* const begin = text->begin() + (text->starts_with('+') ? 1 : 0);
+  const auto [end, error] = std::from_chars(begin, text->end(), value);
+  if (error != std::errc() || end != text->end()) {
+    return Fail(Code::kInvalidArgument, fmt::format("{} must be a number", name));
+  }
+  return value;
+}
+
 base::Result<series::Matchers> ParseSelector(std::string_view text, promql::Dialect dialect) {
   auto expr = promql::Parse(text, dialect);
   if (!expr) {

@@ -28,6 +28,9 @@ namespace activescale::queryapi {
 /// A whole number from 0 on; 0 when it is absent.
 [[nodiscard]] base::Result<int64_t> CountParameter(const Form& form, std::string_view name);
 
+/// A whole number that may have a sign; -1 when it is absent.
+[[nodiscard]] base::Result<int64_t> LimitParameter(const Form& form, std::string_view name);
+
 /// A match[] parameter: one selector without range, offset and @.
 [[nodiscard]] base::Result<series::Matchers> ParseSelector(std::string_view text,
                                                            promql::Dialect dialect);

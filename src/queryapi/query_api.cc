@@ -13,6 +13,7 @@
 #include "base/unix_time.h"
 #include "promql/literal.h"
 #include "promql/parser.h"
+#include "queryapi/metadata_list.h"
 #include "queryapi/parameters.h"
 #include "queryapi/result_json.h"
 
@@ -305,8 +306,22 @@ Outcome QueryApi::ListValues(const Question& question) {
   return ListReply(values, static_cast<size_t>(*limit));
 }
 
-/// Types and help texts are not kept: no metric has any.
-Outcome QueryApi::Metadata(const Question& /*question*/) { return Reply{.data = "{}"}; }
+Outcome QueryApi::Metadata(const Question& question) {
+  const auto limit = LimitParameter(question.form, "limit");
+  if (!limit) return Bad(limit.error());
+  const auto per_metric = LimitParameter(question.form, "limit_per_metric");
+  if (!per_metric) return Bad(per_metric.error());
+  MetadataList::Limits limits{.metric = question.form.Find("metric").value_or("")};
+  if (*limit >= 0) limits.metrics = static_cast<size_t>(*limit);
+  if (*per_metric > 0) limits.per_metric = static_cast<size_t>(*per_metric);  // 0: all
+  MetadataList list(limits);
+  list.Add(options_.own_metadata);
+  const auto pages = series_.metadata().Pages();
+  for (const auto& page : pages) {
+    if (question.ns.empty() || page->ns == question.ns) list.Add(page->metrics);
+  }
+  return Reply{.data = list.Render()};
+}
 
 /// Clients choose what they ask for by this version, so it is that of the Prometheus whose rules
 /// hold here.

@@ -12,6 +12,7 @@
 #include "promql/dialect.h"
 #include "queryapi/form.h"
 #include "queryapi/reply.h"
+#include "series/metadata_book.h"
 #include "series/series_store.h"
 #include "signal/evaluator.h"
 #include "telemetry/registry.h"
@@ -32,6 +33,8 @@ class QueryApi final : public net::HttpHandler {
     std::string path_prefix;  // such as "/mimir"; may be empty
     promql::Dialect dialect = promql::Dialect::kPrometheus3;
     std::string version;  // of this program
+    /// Of series that are made here; those that come from elsewhere are told of in the store.
+    std::vector<series::MetricMetadata> own_metadata;
   };
 
   /// All of them must outlive this; `series` is what the evaluator reads.

@@ -75,7 +75,12 @@ class QueryApiTest : public testing::Test {
   FakeTelemetry envoys_;
   signal::Evaluator evaluator_{{}, series_, &envoys_, clock_};
   telemetry::Registry registry_;
-  QueryApi api_{{.path_prefix = "/mimir", .version = "1"}, evaluator_, series_, clock_, registry_};
+  QueryApi api_{
+      {.path_prefix = "/mimir", .version = "1", .own_metadata = {{"own", "gauge", "Own.", ""}}},
+      evaluator_,
+      series_,
+      clock_,
+      registry_};
 };
 
 TEST_F(QueryApiTest, AnswersAsPrometheusDoes) {
@@ -115,7 +120,6 @@ TEST_F(QueryApiTest, AnswersAsPrometheusDoes) {
       {"label/pod/values?limit=1",
        R"({"status":"success","data":["a"],"warnings":["results truncated due to limit"]})"},
       {"labels?end=5", R"({"status":"success","data":[]})"},
-      {"metadata", R"({"status":"success","data":{}})"},
   };
   for (const auto& c : cases) {
     const auto response = Get("/api/v1/" + c.target);
@@ -159,6 +163,8 @@ TEST_F(QueryApiTest, NamesMistakesAsPrometheusDoes) {
       {"series?match[]=sum(a)", 400, "bad_data",
        R"x(invalid parameter "match[]": "sum(a)" is not a series selector alone)x"},
       {"label/%20%FF/values", 400, "bad_data", "invalid label name: \" \xEF\xBF\xBD\""},
+      {"metadata?limit=many", 400, "bad_data", "limit must be a number"},
+      {"metadata?limit_per_metric=1.5", 400, "bad_data", "limit_per_metric must be a number"},
       {"rules", 404, "not_found",
        "nothing is served at /api/v1/rules: this is Prometheus's query API, under /api/v1/"},
   };
@@ -248,6 +254,40 @@ TEST_F(QueryApiTest, ATimeoutShortensTheServersOwnAndNeverLengthensIt) {
         "/api/v1/query_range?query=inflight&step=1&start=" + Now() + "&end=" + Now() + c.target;
     EXPECT_EQ(api.Answer({.method = "GET", .target = target}).status, c.status) << c.target;
   }
+}
+
+TEST_F(QueryApiTest, TellsTypesAndHelpOfWhatIsMadeHereAndOfWhatSourcesTell) {
+  const auto share = [this](uint64_t digest, const series::MetadataPage& page) {
+    return series_.metadata().Share(digest, 1, [&page] { return page; });
+  };
+  const auto first = share(1, {"shop", {{"a", "gauge", "A \"b\".", "seconds"}, {"z", "counter"}}});
+  const auto again = share(2, {"shop", {{"a", "gauge", "A \"b\".", "seconds"}}});
+  const auto other = share(3, {"bank", {{"a", "counter", "Otherwise.", ""}}});
+  const std::string own = R"("own":[{"type":"gauge","help":"Own.","unit":""}])";
+  const std::string counter = R"({"type":"counter","help":"Otherwise.","unit":""})";
+  const std::string gauge = R"({"type":"gauge","help":"A \"b\".","unit":"seconds"})";
+  const std::string z = R"("z":[{"type":"counter","help":"","unit":""}])";
+  const struct {
+    std::string parameters;
+    std::string ns;
+    std::string want;
+  } cases[] = {
+      {"", "", R"("a":[)" + counter + "," + gauge + "]," + own + "," + z},
+      {"?limit=2", "", R"("a":[)" + counter + "," + gauge + "]," + own},
+      {"?limit=0", "", ""},
+      {"?limit=-1&limit_per_metric=0&metric=z", "", z},
+      {"?metric=a", "shop", R"("a":[)" + gauge + "]"},
+      {"?metric=none", "", ""},
+      {"", "shop", R"("a":[)" + gauge + "]," + own + "," + z},
+      {"", "elsewhere", own},
+  };
+  for (const auto& c : cases) {
+    const auto response =
+        api_.Answer({.method = "GET", .target = "/api/v1/metadata" + c.parameters}, c.ns);
+    EXPECT_EQ(response.body, R"({"status":"success","data":{)" + c.want + "}}") << c.parameters;
+  }
+  const std::string one = Body("/api/v1/metadata?metric=a&limit_per_metric=1");
+  EXPECT_NE(one.find(counter) == std::string::npos, one.find(gauge) == std::string::npos) << one;
 }
 
 TEST_F(QueryApiTest, ACallerWithANamespaceSeesThatAloneWhateverItAsks) {

@@ -12,6 +12,7 @@
 #include "base/mutex.h"
 #include "series/label_index.h"
 #include "series/lease_table.h"
+#include "series/metadata_book.h"
 #include "series/series_source.h"
 
 namespace activescale::series {
@@ -100,6 +101,10 @@ class SeriesStore final : public SeriesSource {
   [[nodiscard]] std::vector<std::shared_ptr<const Series>> Find(const Matchers& matchers) const
       EXCLUDES(mutex_);
 
+  /// What is told of the metrics besides samples, asked for or not.
+  [[nodiscard]] MetadataBook& metadata() { return metadata_; }
+  [[nodiscard]] const MetadataBook& metadata() const { return metadata_; }
+
   /// Lets leases expire, forgets samples that no lease's window reaches, and series without any.
   /// To be called every few seconds.
   void Maintain() EXCLUDES(mutex_);
@@ -125,6 +130,7 @@ class SeriesStore final : public SeriesSource {
   int64_t found_full_ms_ GUARDED_BY(mutex_) = kMinTime;
   uint64_t selectors_changes_ GUARDED_BY(mutex_) = 0;
   std::atomic<uint64_t> selectors_version_{0};
+  MetadataBook metadata_;
 };
 
 }  // namespace activescale::series

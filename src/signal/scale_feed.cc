@@ -17,26 +17,44 @@ ScaleFeed::ScaleFeed(Source source, series::SeriesStore& series, const base::Clo
 
 const ScaleFeed::Kind& ScaleFeed::HpaKind() {
   static const Kind kind{.label = "horizontalpodautoscaler",
-                         .series = {"kube_horizontalpodautoscaler_spec_min_replicas",
-                                    "kube_horizontalpodautoscaler_spec_max_replicas",
-                                    "kube_horizontalpodautoscaler_status_current_replicas",
-                                    "kube_horizontalpodautoscaler_status_desired_replicas"}};
+                         .numbers = {{"kube_horizontalpodautoscaler_spec_min_replicas",
+                                      "The least replicas that the HPA may ask for."},
+                                     {"kube_horizontalpodautoscaler_spec_max_replicas",
+                                      "The most replicas that the HPA may ask for."},
+                                     {"kube_horizontalpodautoscaler_status_current_replicas",
+                                      "Replicas that the HPA last saw."},
+                                     {"kube_horizontalpodautoscaler_status_desired_replicas",
+                                      "Replicas that the HPA last asked for."}}};
   return kind;
 }
 
 const ScaleFeed::Kind& ScaleFeed::DeploymentKind() {
   static const Kind kind{
       .label = "deployment",
-      .series = {"kube_deployment_spec_replicas", "kube_deployment_status_replicas",
-                 "kube_deployment_status_replicas_ready",
-                 "kube_deployment_status_replicas_available"}};
+      .numbers = {
+          {"kube_deployment_spec_replicas", "Pods that the Deployment is to have."},
+          {"kube_deployment_status_replicas", "Pods that the Deployment has."},
+          {"kube_deployment_status_replicas_ready", "Pods of the Deployment that are ready."},
+          {"kube_deployment_status_replicas_available",
+           "Pods of the Deployment that have been ready for its minReadySeconds."}}};
   return kind;
 }
 
+std::vector<series::MetricMetadata> ScaleFeed::Metadata() {
+  std::vector<series::MetricMetadata> all;
+  for (const Kind* kind : {&HpaKind(), &DeploymentKind()}) {
+    for (const Number& number : kind->numbers) {
+      all.push_back({std::string(number.series), "gauge", std::string(number.help), ""});
+    }
+  }
+  return all;
+}
+
 metric::Labels ScaleFeed::LabelsOf(const Kind& kind, size_t number, const Name& name) {
-  return metric::Labels({{std::string(series::kNameLabel), std::string(kind.series[number])},
-                         {"namespace", name.first},
-                         {std::string(kind.label), name.second}});
+  return metric::Labels(
+      {{std::string(series::kNameLabel), std::string(kind.numbers[number].series)},
+       {"namespace", name.first},
+       {std::string(kind.label), name.second}});
 }
 
 void ScaleFeed::Tick() {
@@ -56,13 +74,13 @@ void ScaleFeed::Append(const Kind& kind, const std::vector<kube::ObjectNumbers::
   for (const kube::ObjectNumbers::Object& object : objects) {
     const Name name{object.ns, object.name};
     seen[name] = time_ms;
-    for (size_t i = 0; i < kind.series.size(); ++i) {
+    for (size_t i = 0; i < kind.numbers.size(); ++i) {
       if (object.numbers[i]) series_.Append(LabelsOf(kind, i, name), {time_ms, *object.numbers[i]});
     }
   }
   std::erase_if(seen, [&](const auto& entry) {
     if (entry.second == time_ms) return false;
-    for (size_t i = 0; i < kind.series.size(); ++i) {
+    for (size_t i = 0; i < kind.numbers.size(); ++i) {
       series_.MarkStale(LabelsOf(kind, i, entry.first), time_ms);
     }
     return true;

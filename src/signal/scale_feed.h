@@ -38,14 +38,21 @@ class ScaleFeed {
   ScaleFeed(Source source, series::SeriesStore& series, const base::Clock& clock,
             telemetry::Registry& registry);
 
+  /// What there is to tell of the series.
+  [[nodiscard]] static std::vector<series::MetricMetadata> Metadata();
+
   /// To be called about once a second.
   void Tick();
 
  private:
+  struct Number {
+    std::string_view series;
+    std::string_view help;
+  };
   /// A kind of objects, the label that names one, and the series of its numbers.
   struct Kind {
     std::string_view label;
-    std::vector<std::string_view> series;
+    std::vector<Number> numbers;
   };
   using Name = std::pair<std::string, std::string>;  // namespace and name
 

@@ -154,6 +154,13 @@ std::expected<bool, ExpositionError> ExpositionParser::Next(ExposedSample& sampl
   return false;
 }
 
+std::optional<ExposedComment::Kind> ExpositionParser::KindOf(std::string_view keyword) const {
+  if (keyword == "TYPE") return ExposedComment::Kind::kType;
+  if (keyword == "HELP") return ExposedComment::Kind::kHelp;
+  if (keyword == "UNIT" && open_metrics_) return ExposedComment::Kind::kUnit;
+  return std::nullopt;
+}
+
 ExpositionParser::Checked ExpositionParser::ReadComment() {
   if (line_ == "# EOF" && open_metrics_) {
     ended_ = true;
@@ -162,20 +169,32 @@ ExpositionParser::Checked ExpositionParser::ReadComment() {
   line_.remove_prefix(1);
   const bool spaced = TakeSpace();
   const std::string_view keyword = TakeWord();
-  const bool known = keyword == "HELP" || keyword == "TYPE" || (keyword == "UNIT" && open_metrics_);
-  if (!spaced || !known) {
+  const auto kind = KindOf(keyword);
+  if (!spaced || !kind) {
     if (!open_metrics_) return {};  // a comment for people
     return Fail(ExpositionFault::kComment, "a comment that is no HELP, TYPE, UNIT or EOF");
   }
   if (!TakeSpace()) return Fail(ExpositionFault::kComment, "no metric is named");
+  ExposedComment comment{.kind = *kind};
   if (Take('"')) {
-    if (auto name = TakeQuoted(); !name) return std::unexpected(std::move(name.error()));
-  } else if (TakeIdentifier(true).empty()) {
-    return Fail(ExpositionFault::kName, "no name of a metric");
+    auto name = TakeQuoted();
+    if (!name) return std::unexpected(std::move(name.error()));
+    comment.name = *name;
+  } else {
+    comment.name = TakeIdentifier(true);
+    if (comment.name.empty()) return Fail(ExpositionFault::kName, "no name of a metric");
   }
   if (!line_.empty() && !TakeSpace()) return Fail(ExpositionFault::kName, "no name of a metric");
-  if (keyword != "TYPE") return {};
-  std::string_view type = line_;
+  comment.text = line_;
+  if (*kind == ExposedComment::Kind::kType) {
+    if (auto read = CheckType(comment.text); !read) return read;
+  }
+  if (visit_) visit_(comment);
+  return {};
+}
+
+/// Takes spaces off the end of `type`, too.
+ExpositionParser::Checked ExpositionParser::CheckType(std::string_view& type) const {
   while (!open_metrics_ && !type.empty() && IsSpace(type.back())) type.remove_suffix(1);
   const std::span<const std::string_view> types =
       open_metrics_ ? std::span<const std::string_view>(kOpenMetricsTypes) : kTextTypes;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,14 @@ struct ExposedSample {
   std::optional<int64_t> time_ms;
 };
 
+/// A line of a text that tells of a metric. Views are valid while the text is.
+struct ExposedComment {
+  enum class Kind : uint8_t { kType, kHelp, kUnit };
+  Kind kind = Kind::kType;
+  std::string_view name;  // as the text, with escapes in it
+  std::string_view text;
+};
+
 /// Reads metrics in Prometheus's text format 0.0.4 or in OpenMetrics 1.0. Nothing is copied.
 /// Source: prometheus/docs:content/docs/instrumenting/exposition_formats.md, OpenMetrics.md;
 /// prometheus/prometheus:model/textparse/promparse.go, openmetricsparse.go.
@@ -54,6 +63,9 @@ class ExpositionParser {
   /// `text` must outlive this.
   ExpositionParser(std::string_view text, ExpositionFormat format)
       : rest_(text), open_metrics_(format == ExpositionFormat::kOpenMetrics) {}
+
+  /// `visit` gets each comment that is not only for people, before the samples that follow it.
+  void OnComment(std::function<void(const ExposedComment&)> visit) { visit_ = std::move(visit); }
 
   /// Reads the next sample into `sample`; false at the end of the text. After an error the rest
   /// means nothing.
@@ -71,6 +83,8 @@ class ExpositionParser {
   [[nodiscard]] std::string_view TakeIdentifier(bool colons);
   [[nodiscard]] std::expected<std::string_view, ExpositionError> TakeQuoted();
   [[nodiscard]] Checked ReadComment();
+  [[nodiscard]] Checked CheckType(std::string_view& type) const;
+  [[nodiscard]] std::optional<ExposedComment::Kind> KindOf(std::string_view keyword) const;
   [[nodiscard]] Checked ReadSample(ExposedSample& sample);
   [[nodiscard]] Checked ReadLabels(ExposedSample& sample);
   [[nodiscard]] Checked ReadLabel(ExposedSample& sample);
@@ -82,6 +96,7 @@ class ExpositionParser {
   std::string_view line_;  // what is left of the present line
   size_t line_number_ = 0;
   const bool open_metrics_;
+  std::function<void(const ExposedComment&)> visit_;
   bool ended_ = false;  // "# EOF" was read
 };
 

@@ -10,6 +10,16 @@
 namespace activescale::source {
 namespace {
 
+struct ReportSeries {
+  const char* name;
+  const char* help;
+};
+/// In the order of Report's values.
+constexpr ReportSeries kReports[] = {
+    {"up", "1 if the last scrape of the target went well, else 0."},
+    {"scrape_duration_seconds", "How long the last scrape took."},
+    {"scrape_samples_scraped", "Samples that the target exposed."}};
+
 constexpr const char* kScrapesHelp = "Scrapes, by result.";
 
 telemetry::Counter& ScrapeCounter(telemetry::Registry& registry, const std::string& result) {
@@ -29,6 +39,9 @@ ScrapeMetrics::ScrapeMetrics(telemetry::Registry& registry)
       unreachable(ScrapeCounter(registry, "unreachable")),
       refused(ScrapeCounter(registry, "status")),
       content_type(ScrapeCounter(registry, "content_type")),
+      metadata_dropped(registry.AddCounter(
+          "activescale_scrape_metadata_dropped_total",
+          "Scrapes of which types and help texts were not kept, because those kept are too long.")),
       samples(MakeAppendCounters(registry, "activescale_scrape_samples_total",
                                  "Scraped samples, by what became of them.")) {
   for (size_t i = 0; i < kExpositionFaults; ++i) {
@@ -46,8 +59,11 @@ base::Result<void> ScrapedTarget::Take(std::string_view text, ExpositionFormat f
   // Read twice instead of kept: nothing of a broken text is to be stored, and it may be long.
   ExposedSample sample;
   size_t samples = 0;
-  for (ExpositionParser parser(text, format);;) {
-    const auto more = parser.Next(sample);
+  MetadataDigest told(labels_.Get("namespace").value_or(""));
+  ExpositionParser checked(text, format);
+  checked.OnComment([&told](const ExposedComment& comment) { told.Add(comment); });
+  while (true) {
+    const auto more = checked.Next(sample);
     if (!more) {
       metrics_.malformed[static_cast<size_t>(more.error().fault)]->Increment();
       Fail(time_ms, took);
@@ -61,6 +77,7 @@ base::Result<void> ScrapedTarget::Take(std::string_view text, ExpositionFormat f
     Append(sample, time_ms);
   }
   MarkMissing(time_ms);
+  TakeMetadata(text, format, told);
   metrics_.scrapes.Increment();
   Report(true, time_ms, took, samples);
   return {};
@@ -128,11 +145,26 @@ void ScrapedTarget::MarkMissing(int64_t time_ms) {
   });
 }
 
+void ScrapedTarget::TakeMetadata(std::string_view text, ExpositionFormat format,
+                                 const MetadataDigest& told) {
+  if (metadata_ && told.value() == metadata_digest_) return;
+  metadata_digest_ = told.value();
+  metadata_.reset();
+  metadata_ = store_.metadata().Share(told.value(), told.bytes(), [&] {
+    return ReadMetadata(text, format, labels_.Get("namespace").value_or(""));
+  });
+  if (!metadata_) metrics_.metadata_dropped.Increment();
+}
+
+std::vector<series::MetricMetadata> ScrapedTarget::ReportMetadata() {
+  std::vector<series::MetricMetadata> all;
+  for (const auto& [name, help] : kReports) all.push_back({name, "gauge", help, ""});
+  return all;
+}
+
 template <typename Use>
 void ScrapedTarget::ForEachReport(Use use) const {
-  for (const char* name : {"up", "scrape_duration_seconds", "scrape_samples_scraped"}) {
-    use(WithName(labels_, name));
-  }
+  for (const auto& [name, help] : kReports) use(WithName(labels_, name));
 }
 
 void ScrapedTarget::Report(bool up, int64_t time_ms, std::chrono::nanoseconds took,

@@ -4,15 +4,18 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/error.h"
 #include "metric/labels.h"
 #include "series/series_store.h"
 #include "source/append_metrics.h"
+#include "source/exposed_metadata.h"
 #include "source/exposition.h"
 #include "telemetry/registry.h"
 
@@ -26,6 +29,7 @@ struct ScrapeMetrics {
   telemetry::Counter& unreachable;   // no answer, or a limit was hit
   telemetry::Counter& refused;       // an answer that is not 200
   telemetry::Counter& content_type;  // an answer that is no metrics
+  telemetry::Counter& metadata_dropped;
   std::array<telemetry::Counter*, kExpositionFaults> malformed{};
   const AppendCounters samples;
 };
@@ -40,7 +44,8 @@ struct ScrapeRules {
 
 /// One target's series, scrape after scrape: those that somebody asks for go into the store, and
 /// one that the target does not expose any more is marked as ended, as all are when a scrape fails
-/// or the target goes. `up` says whether the last scrape went well.
+/// or the target goes. `up` says whether the last scrape went well. What the target tells of its
+/// metrics is in the store's metadata while this lives.
 /// Source: prometheus/prometheus:scrape/scrape.go.
 /// Threads: one at a time.
 class ScrapedTarget {
@@ -48,6 +53,9 @@ class ScrapedTarget {
   /// `labels` are put on each series. `store` and `metrics` must outlive this.
   ScrapedTarget(metric::Labels labels, const ScrapeRules& rules, series::SeriesStore& store,
                 ScrapeMetrics& metrics);
+
+  /// What there is to tell of `up` and the like.
+  [[nodiscard]] static std::vector<series::MetricMetadata> ReportMetadata();
 
   /// Takes what was exposed at `time_ms`. A text with a fault in it counts as a failed scrape:
   /// nothing of it is taken. Errors: kInvalidArgument: the fault.
@@ -68,6 +76,7 @@ class ScrapedTarget {
   [[nodiscard]] metric::Labels MakeLabels(const ExposedSample& sample) const;
   void Append(const ExposedSample& sample, int64_t time_ms);
   void MarkMissing(int64_t time_ms);
+  void TakeMetadata(std::string_view text, ExpositionFormat format, const MetadataDigest& told);
   void Report(bool up, int64_t time_ms, std::chrono::nanoseconds took, size_t samples);
   template <typename Use>
   void ForEachReport(Use use) const;
@@ -77,6 +86,8 @@ class ScrapedTarget {
   series::SeriesStore& store_;
   ScrapeMetrics& metrics_;
   uint64_t scrape_ = 0;
+  uint64_t metadata_digest_ = 0;
+  std::shared_ptr<const series::MetadataPage> metadata_;  // null: none, or there was no room
   std::unordered_map<std::string, Known> known_;  // by the text of the series; those in the store
 };
 

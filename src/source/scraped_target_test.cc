@@ -102,5 +102,49 @@ TEST_F(ScrapedTargetTest, ATargetThatTellsTimesTellsItsEndItself) {
   EXPECT_EQ(Newest()["__name__=b,"], "ended@2000");
 }
 
+TEST_F(ScrapedTargetTest, WhatIsToldOfMetricsIsKnownAsLongAsThereIsTheTarget) {
+  const std::string text =
+      "# HELP a Some \\n help.\n# TYPE a untyped\na 1\n# a comment\n# TYPE b gauge\n# HELP c Of "
+      "c.\n";
+  const auto all = [this] {
+    std::map<std::string, std::string> told;
+    for (const auto& page : series_.metadata().Pages()) {
+      for (const auto& metric : page->metrics) {
+        told[page->ns + "/" + metric.name] = metric.type + ":" + metric.help + ":" + metric.unit;
+      }
+    }
+    return told;
+  };
+  {
+    const metric::Labels labels(Entries{{"job", "j"}, {"namespace", "shop"}});
+    ScrapedTarget target(labels, {}, series_, metrics_);
+    ASSERT_TRUE(target.Take(text, kText, 1000, milliseconds(5)));
+    const Map want{
+        {"shop/a", "unknown:Some \n help.:"}, {"shop/b", "gauge::"}, {"shop/c", "unknown:Of c.:"}};
+    EXPECT_EQ(all(), want);
+    EXPECT_FALSE(target.Take("# TYPE d gauge\nd\n", kText, 2000, milliseconds(5)));
+    EXPECT_EQ(all(), want) << "nothing is taken of a broken text";
+    ScrapedTarget other(labels, {}, series_, metrics_);
+    ASSERT_TRUE(other.Take(text, kText, 1000, milliseconds(5)));
+    EXPECT_EQ(series_.metadata().Pages().size(), 1) << "one page for targets that tell the same";
+    ASSERT_TRUE(
+        target.Take("# TYPE a counter\n# UNIT a seconds\n# HELP a \\\"A\\\"\na_total 1\n# EOF\n",
+                    ExpositionFormat::kOpenMetrics, 3000, milliseconds(5)));
+    EXPECT_EQ(series_.metadata().Pages().size(), 2);
+    ASSERT_TRUE(other.Take("a 1\n", kText, 3000, milliseconds(5)));
+    EXPECT_EQ(all(), (Map{{"shop/a", "counter:\"A\":seconds"}}));
+  }
+  EXPECT_EQ(all(), Map{});
+}
+
+TEST_F(ScrapedTargetTest, TooMuchToTellIsCountedAndTheSamplesAreTaken) {
+  const std::string text = "# HELP a " + std::string(17 << 20, 'x') + "\na 1\n";
+  ScrapedTarget target(metric::Labels(Entries{{"job", "j"}}), {}, series_, metrics_);
+  ASSERT_TRUE(target.Take(text, kText, 1000, milliseconds(5)));
+  EXPECT_EQ(Newest()["__name__=a,job=j,"], "1@1000");
+  EXPECT_TRUE(series_.metadata().Pages().empty());
+  EXPECT_EQ(metrics_.metadata_dropped.Value(), 1);
+}
+
 }  // namespace
 }  // namespace activescale::source
