@@ -22,17 +22,24 @@ struct Overloaded : Fs... {
 }  // namespace
 
 bool Evaluation::Spend(size_t count) {
+  // A look takes longer than a few samples, which is what most spend.
+  constexpr uint64_t kSpendingsPerLook = 64;
   samples += count;
   if (samples > options.max_samples) {
     Fail(base::Code::kResourceExhausted,
          "the query would read more than " + std::to_string(options.max_samples) +
              " samples; ask for a shorter range, a larger step or fewer series");
-  } else if (clock.Now() >= deadline) {
-    Fail(base::Code::kDeadlineExceeded,
-         "the query took longer than " + std::to_string(options.timeout.count()) +
-             "ms; ask for a shorter range, a larger step or fewer series");
+  } else if (spendings++ % kSpendingsPerLook == 0) {
+    LookAtClock();
   }
   return !error;
+}
+
+void Evaluation::LookAtClock() {
+  if (clock.Now() < deadline) return;
+  Fail(base::Code::kDeadlineExceeded,
+       "the query took longer than " + std::to_string(options.timeout.count()) +
+           "ms; ask for a shorter range, a larger step or fewer series");
 }
 
 std::vector<series::Sample> Evaluator::AtEachStep(const std::vector<double>& values) const {
@@ -64,6 +71,7 @@ int64_t Evaluator::Reference(const Shift& shift, int64_t time_ms) const {
 series::Selection Evaluator::Select(const VectorSelector& selector, int64_t min_ms,
                                     int64_t max_ms) {
   auto selection = shared_.source.Select(selector.matchers, min_ms, max_ms);
+  shared_.LookAtClock();
   if (selection) return *std::move(selection);
   shared_.Fail(selection.error().code, selection.error().message);
   return {};

@@ -26,8 +26,11 @@ struct Evaluation {
     if (!error) error = base::Error{code, std::move(message)};
   }
   void Fail(std::string message) { Fail(base::Code::kInvalidArgument, std::move(message)); }
-  /// Accounts for samples read or made, and looks at the clock. False when the query must end.
+  /// Accounts for samples read or made, and now and then looks at the clock. False when the query
+  /// must end.
   [[nodiscard]] bool Spend(size_t samples);
+  /// Ends the query if its time is over.
+  void LookAtClock();
 
   const EngineOptions& options;
   series::SeriesSource& source;
@@ -35,6 +38,7 @@ struct Evaluation {
   const EvaluationTime time;
   const base::SteadyTime deadline;
   uint64_t samples = 0;
+  uint64_t spendings = 0;
   bool whole = true;
   std::optional<base::Error> error;
 };

@@ -116,6 +116,11 @@ LabelSet GroupLabels(const LabelSet& labels, const std::vector<std::string>& gro
 /// The group of each series, and the labels of each group where `labels` is not null.
 std::vector<size_t> GroupSeries(const Aggregate& aggregate, const Matrix& input, size_t& count,
                                 std::vector<LabelSet>* labels) {
+  if (aggregate.grouping.empty() && !aggregate.without) {  // one group of all
+    count = input.empty() ? 0 : 1;
+    if (labels != nullptr) labels->resize(count);
+    return std::vector<size_t>(input.size(), 0);
+  }
   Numbering groups;
   std::vector<size_t> group_of;
   group_of.reserve(input.size());

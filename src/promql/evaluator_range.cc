@@ -62,7 +62,7 @@ Matrix Evaluator::CallOnRange(const Call& call, size_t range_arg) {
   const Expr& arg = Unwrap(*call.args[range_arg]);
   const FunctionId function = call.function->id;
   Matrix matrix;
-  const auto apply = [&](const LabelSet& labels, const Shift& shift, int64_t range_ns,
+  const auto apply = [&](LabelSet labels, const Shift& shift, int64_t range_ns,
                          const std::vector<series::Sample>& samples, WindowWalk& walk) {
     std::vector<series::Sample> points;
     walk.Start(samples);
@@ -76,7 +76,7 @@ Matrix Evaluator::CallOnRange(const Call& call, size_t range_arg) {
       if (value) points.push_back({steps_.at(i), *value});
     }
     if (!shared_.Spend(samples.size() + points.size())) return false;
-    if (!points.empty()) matrix.push_back({labels, std::move(points)});
+    if (!points.empty()) matrix.push_back({std::move(labels), std::move(points)});
     return true;
   };
   if (const auto* selector = std::get_if<MatrixSelector>(&arg.node)) {
@@ -93,8 +93,9 @@ Matrix Evaluator::CallOnRange(const Call& call, size_t range_arg) {
       series->ForEach(first, last, [&](const series::Sample& sample) {
         if (!series::IsStaleMarker(sample.value)) samples.push_back(sample);
       });
-      const LabelSet labels(series->shared_labels());
-      if (!apply(labels, shift, selector->range_ns, samples, walk)) return {};
+      if (!apply(LabelSet(series->shared_labels()), shift, selector->range_ns, samples, walk)) {
+        return {};
+      }
     }
   } else if (const auto* subquery = std::get_if<Subquery>(&arg.node)) {
     WindowWalk walk(function, shared_.options.dialect, subquery->range_ns);

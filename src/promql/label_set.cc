@@ -48,7 +48,7 @@ std::string_view LabelSet::name() const { return Get(series::kNameLabel); }
 
 LabelSet LabelSet::WithoutName() const {
   LabelSet copy = *this;
-  copy.nameless_ = true;
+  copy.DropName();
   return copy;
 }
 

@@ -22,6 +22,7 @@ class LabelSet {
   /// "" if absent. Valid while any copy of this set is.
   [[nodiscard]] std::string_view Get(std::string_view label) const;
   [[nodiscard]] std::string_view name() const;
+  void DropName() { nameless_ = true; }
   [[nodiscard]] LabelSet WithoutName() const;
   [[nodiscard]] LabelSet With(std::string_view label, std::string_view value) const;
   /// Only `labels`, or all but `labels` and the name.

@@ -18,7 +18,7 @@ bool MergeSameLabels(Matrix& matrix) {
   std::unordered_map<std::string, size_t> first;
   size_t kept = 0;
   for (size_t i = 0; i < matrix.size(); ++i) {
-    const auto [at, fresh] = first.emplace(matrix[i].labels.Key(), kept);
+    const auto [at, fresh] = first.try_emplace(matrix[i].labels.Key(), kept);
     if (fresh) {
       if (kept != i) matrix[kept] = std::move(matrix[i]);
       ++kept;
@@ -36,16 +36,18 @@ bool MergeSameLabels(Matrix& matrix) {
 
 bool DropNames(Matrix& matrix) {
   bool several = false;
+  if (matrix.empty()) return false;
+  const LabelSet last = matrix.back().labels;
+  const std::string_view name = last.name();
   for (SeriesValues& series : matrix) {
-    several = several || series.labels.name() != matrix.back().labels.name();
-    if (&series != &matrix.back()) series.labels = series.labels.WithoutName();
+    several = several || series.labels.name() != name;
+    series.labels.DropName();
   }
-  if (!matrix.empty()) matrix.back().labels = matrix.back().labels.WithoutName();
   return several;
 }
 
 size_t MatrixBuilder::SeriesOf(const LabelSet& labels) {
-  const auto [at, fresh] = by_key_.emplace(labels.Key(), matrix_.size());
+  const auto [at, fresh] = by_key_.try_emplace(labels.Key(), matrix_.size());
   if (fresh) matrix_.push_back({labels, {}});
   return at->second;
 }

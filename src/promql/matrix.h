@@ -51,7 +51,7 @@ class MatrixBuilder {
 class Numbering {
  public:
   size_t Of(std::string key) {
-    return by_key_.emplace(std::move(key), by_key_.size()).first->second;
+    return by_key_.try_emplace(std::move(key), by_key_.size()).first->second;
   }
   [[nodiscard]] size_t size() const { return by_key_.size(); }
 
