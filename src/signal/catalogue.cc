@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/lower.h"
@@ -58,13 +59,9 @@ class Reader {
       Fault(list, "signals must be a sequence");
       return signals;
     }
-    std::vector<int> lines;
     for (const YAML::Node& node : list) {
-      Signal signal = ReadSignal(node);
-      const int line = node.Mark().line + 1;
-      CheckCollisions(signals, lines, signal, line);
-      signals.push_back(std::move(signal));
-      lines.push_back(line);
+      signals.push_back(ReadSignal(node));
+      CheckCollision(signals.back(), node.Mark().line + 1);
     }
     return signals;
   }
@@ -72,23 +69,35 @@ class Reader {
   [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
 
  private:
+  struct Seen {
+    std::string name;
+    int line = 0;
+  };
+  using Namesakes = std::map<std::string, Seen>;  // by namespace
+
   void Fault(const YAML::Node& at, std::string_view why) { Fault(at.Mark().line + 1, why); }
   void Fault(int line, std::string_view why) {
     faults_.push_back(fmt::format("line {}: {}", line, why));
   }
 
   /// HPAs name a metric without its namespace, and Kubernetes lowers its case.
-  void CheckCollisions(const std::vector<Signal>& signals, const std::vector<int>& lines,
-                       const Signal& signal, int line) {
-    for (size_t i = 0; i < signals.size(); ++i) {
-      const Signal& other = signals[i];
-      const bool meet = other.ns == signal.ns || other.ns.empty() || signal.ns.empty();
-      if (signal.name.empty() || !meet || base::Lower(other.name) != base::Lower(signal.name))
-        continue;
+  void CheckCollision(const Signal& signal, int line) {
+    if (signal.name.empty()) return;
+    Namesakes& others = seen_[base::Lower(signal.name)];
+    const Seen* other = nullptr;
+    if (signal.ns.empty()) {
+      if (!others.empty()) other = &others.begin()->second;
+    } else if (const auto same = others.find(signal.ns); same != others.end()) {
+      other = &same->second;
+    } else if (const auto of_all = others.find(""); of_all != others.end()) {
+      other = &of_all->second;
+    }
+    if (other != nullptr) {
       Fault(line, fmt::format("the name {} collides with {} in line {}: case does not count, and a "
                               "signal without a namespace is seen by all",
-                              signal.name, other.name, lines[i]));
+                              signal.name, other->name, other->line));
     }
+    others.try_emplace(signal.ns, Seen{signal.name, line});
   }
 
   Signal ReadSignal(const YAML::Node& node) {
@@ -194,6 +203,7 @@ class Reader {
   }
 
   const promql::Dialect dialect_;
+  std::map<std::string, Namesakes> seen_;  // by name in lower case
   std::vector<std::string> faults_;
 };
 

@@ -1,18 +1,22 @@
 #include "signal/catalogue.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string>
+#include <vector>
 
 #include "signal/catalogue_file.h"
 
 namespace activescale::signal {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::string_view kFile = R"(signals:
@@ -117,6 +121,24 @@ TEST(CatalogueTest, RefusesNamesThatCollide) {
     ASSERT_FALSE(result) << first << second;
     EXPECT_THAT(result.error().message, HasSubstr("collides with a in line 2"));
   }
+}
+
+TEST(CatalogueTest, TellsOfASignalOnceHoweverManyItCollidesWith) {
+  std::string text = "signals:\n";
+  for (const char* ns : {"blue", "green", "blue", "red", "\"\"", "blue"}) {
+    text += fmt::format("- {{name: a, namespace: {}, expression: x, target: 1}}\n", ns);
+  }
+  const auto result = Parse(text);
+  ASSERT_FALSE(result);
+  std::vector<std::string> places;
+  const std::string& message = result.error().message;
+  const std::regex place("line \\d+: the name a collides with a in line \\d+");
+  for (std::sregex_iterator it(message.begin(), message.end(), place), end; it != end; ++it) {
+    places.push_back(it->str());
+  }
+  EXPECT_THAT(places, ElementsAre("line 4: the name a collides with a in line 2",
+                                  "line 6: the name a collides with a in line 2",
+                                  "line 7: the name a collides with a in line 2"));
 }
 
 class CatalogueFileTest : public testing::Test {
