@@ -91,6 +91,11 @@ class Process:
         return self._child is not None and self._child.poll() is None
 
     @property
+    def exit_code(self) -> int | None:
+        """None while it runs and before it was started; -N when signal N ended it."""
+        return self._child.poll() if self._child else None
+
+    @property
     def pid(self) -> int:
         assert self._child is not None
         return self._child.pid
@@ -98,8 +103,7 @@ class Process:
     def check_running(self) -> None:
         """Raises with the end of the log when the process has ended by itself."""
         if not self.running:
-            code = self._child.returncode if self._child else None
-            raise RuntimeError(f"{self.name} ended with {code}:\n{self.log_tail()}")
+            raise RuntimeError(f"{self.name} ended with {self.exit_code}:\n{self.log_tail()}")
 
     def wait_ready(self, probe: Callable[[], object], deadline_seconds: float) -> None:
         """Waits for `probe`; fails at once when the process ends before it holds."""
