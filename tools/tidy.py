@@ -5,16 +5,23 @@
 Tests are left out: they are compiled with all warnings as errors, and would double the time. A
 file that passed is not checked again until it, an own header it sees, the configuration, the
 compile command or clang-tidy changes: the digests of passed files are kept in .cache/tidy.
+
+Most of the time goes into reading the libraries' headers, so files that are compiled alike are
+checked in batches of one translation unit. What a batch complains of may come of the joining: its
+files are then checked one by one, and only that counts.
 """
 
 import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,6 +34,7 @@ EXTRA_ARGS = [
     for flag in ("thread-safety", "no-unknown-warning-option", "no-deprecated-declarations")
 ]
 FOLDERS = ("src/", "bench/", "tests/")
+BATCH_FILES = 12
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
@@ -56,18 +64,61 @@ def digest(source: Path, command: str, fixed: bytes) -> str:
     return h.hexdigest()
 
 
-def check(source: Path, build: Path, mark: Path) -> tuple[Path, float, str]:
-    """Returns the findings of one file, empty if there are none."""
-    start = time.monotonic()
+@dataclass(frozen=True)
+class Job:
+    source: Path
+    flags: tuple[str, ...]  # of the compiler, without what names this file
+    mark: Path  # there once the file has passed
+
+
+def flags_of(command: str) -> tuple[str, ...]:
+    """A compile command without the compiler, its launcher, the source and the outputs."""
+    words = shlex.split(command)
+    first = next(i for i, word in enumerate(words) if word.startswith("-"))
+    flags, skip = [], False
+    for word in words[first:]:
+        if skip or word == "-c":
+            skip = False
+        elif word in ("-o", "-MF", "-MT"):
+            skip = True
+        elif word.startswith("-") or flags[-1] == "-isystem":
+            flags.append(word)
+    return tuple(flags)
+
+
+def findings_in(source: Path, flags: tuple[str, ...], more: tuple[str, ...] = ()) -> str:
     run = subprocess.run(
-        [CLANG_TIDY, "-p", str(build), "--quiet", *EXTRA_ARGS, str(source)],
+        [CLANG_TIDY, "--quiet", *EXTRA_ARGS, *more, str(source), "--", *flags],
         capture_output=True,
         text=True,
     )
-    if run.returncode == 0:
-        mark.touch()
-        return source, time.monotonic() - start, ""
-    return source, time.monotonic() - start, run.stdout + run.stderr
+    return run.stdout + run.stderr if run.returncode else ""
+
+
+def check(batch: list[Job]) -> list[tuple[Path, str]]:
+    """Checks files of the same flags; returns the findings of each, empty if there are none."""
+    if len(batch) > 1:
+        joined = CACHE / f"batch-{batch[0].mark.name}.cc"
+        joined.write_text("".join(f'#include "{job.source}"\n' for job in batch))
+        found = findings_in(joined, batch[0].flags, ("--checks=-bugprone-suspicious-include",))
+        joined.unlink()
+        if found:
+            return [result for job in batch for result in check([job])]
+    else:
+        found = findings_in(batch[0].source, batch[0].flags)
+    if not found:
+        for job in batch:
+            job.mark.touch()
+    return [(job.source, found) for job in batch]
+
+
+def batches_of(jobs: list[Job]) -> list[list[Job]]:
+    """Neighbours of the same flags, at least two batches where there is work for two cores."""
+    alike = defaultdict(list)
+    for job in jobs:
+        alike[job.source.parent, job.flags].append(job)
+    size = min(BATCH_FILES, max(1, len(jobs) // (os.cpu_count() or 1)))
+    return [group[i : i + size] for group in alike.values() for i in range(0, len(group), size)]
 
 
 def main(build: Path, only: set[Path]) -> int:
@@ -88,16 +139,19 @@ def main(build: Path, only: set[Path]) -> int:
             mark.touch()
             known += 1
         else:
-            todo.append((source, mark))
+            todo.append(Job(source, flags_of(entry["command"]), mark))
     print(f"{len(todo)} files to check, {known} unchanged", flush=True)
-    failed = 0
+    failed = checked = 0
+    start = time.monotonic()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = pool.map(lambda job: check(job[0], build, job[1]), todo)
-        for source, seconds, findings in results:
-            print(f"{source.relative_to(ROOT)} {seconds:.1f} s", flush=True)
-            if findings:
-                failed += 1
-                print(findings, flush=True)
+        for results in pool.map(check, batches_of(todo)):
+            checked += len(results)
+            folder = results[0][0].parent.relative_to(ROOT)
+            print(f"{time.monotonic() - start:.0f} s: {checked}/{len(todo)}, {folder}", flush=True)
+            for source, found in results:
+                if found:
+                    failed += 1
+                    print(f"{source.relative_to(ROOT)}\n{found}", flush=True)
     print(f"{failed} files with findings")
     return 1 if failed else 0
 
