@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/log.h"
-#include "base/lower.h"
 #include "kube/api_client.h"
 #include "kube/pod_store.h"
 #include "metricsapi/request_target.h"

@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace activescale::base {
 namespace {
 
@@ -25,8 +27,6 @@ constexpr std::array<Unit, 8> kUnits = {{{"ns", 1},
                                          {"s", 1'000'000'000},
                                          {"m", 60'000'000'000},
                                          {"h", 3'600'000'000'000}}};
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // One number of a duration: digits, or digits with a fraction.
 struct Number {

@@ -7,6 +7,9 @@
 
 namespace activescale::base {
 
+inline constexpr int64_t kMsPerSecond = 1'000;
+inline constexpr int64_t kNsPerMs = 1'000'000;
+
 /// Milliseconds since 1970, as samples of series are dated.
 [[nodiscard]] inline int64_t UnixMs(WallTime time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();

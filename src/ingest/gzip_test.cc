@@ -10,7 +10,7 @@
 namespace activescale::ingest {
 namespace {
 
-constexpr size_t kMiB = size_t{1} << 20;
+constexpr size_t kMebibyte = size_t{1} << 20;
 
 std::string Text(const InflatedMessage& message) {
   std::string text;
@@ -32,9 +32,9 @@ TEST(GzipTest, InflatesHoweverTheBytesAreCut) {
   for (const std::string& original : {text, std::string(65'536, 'a'), std::string("x")}) {
     const std::string compressed = Gzip(original);
     for (const size_t size : {size_t{1}, size_t{7}, size_t{1000}, compressed.size()}) {
-      InflateBudget budget(16 * kMiB);
+      InflateBudget budget(16 * kMebibyte);
       InflatedMessage message(budget);
-      ASSERT_TRUE(message.Inflate(Cut(compressed, size), kMiB));
+      ASSERT_TRUE(message.Inflate(Cut(compressed, size), kMebibyte));
       EXPECT_EQ(Text(message), original) << size;
       EXPECT_EQ(message.size(), original.size());
     }
@@ -42,41 +42,41 @@ TEST(GzipTest, InflatesHoweverTheBytesAreCut) {
 }
 
 TEST(GzipTest, EmptyMessageIsEmpty) {
-  InflateBudget budget(kMiB);
+  InflateBudget budget(kMebibyte);
   InflatedMessage message(budget);
-  ASSERT_TRUE(message.Inflate(Cut(Gzip(""), 100), kMiB));
+  ASSERT_TRUE(message.Inflate(Cut(Gzip(""), 100), kMebibyte));
   EXPECT_EQ(message.size(), 0u);
 }
 
 TEST(GzipTest, BombIsRefusedAtTheLimitNotAfterIt) {
-  const std::string bomb = Gzip(std::string(64 * kMiB, '\0'));
-  InflateBudget budget(4 * kMiB);
+  const std::string bomb = Gzip(std::string(64 * kMebibyte, '\0'));
+  InflateBudget budget(4 * kMebibyte);
   InflatedMessage message(budget);
-  const auto result = message.Inflate(Cut(bomb, 8192), 2 * kMiB);
+  const auto result = message.Inflate(Cut(bomb, 8192), 2 * kMebibyte);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, base::Code::kResourceExhausted);
   EXPECT_NE(result.error().message.find("2097152"), std::string::npos);
 }
 
 TEST(GzipTest, BytesOfTheLimitAreAccepted) {
-  InflateBudget budget(4 * kMiB);
+  InflateBudget budget(4 * kMebibyte);
   InflatedMessage message(budget);
-  EXPECT_TRUE(message.Inflate(Cut(Gzip(std::string(kMiB, 'a')), 8192), kMiB));
+  EXPECT_TRUE(message.Inflate(Cut(Gzip(std::string(kMebibyte, 'a')), 8192), kMebibyte));
 }
 
 TEST(GzipTest, BudgetIsSharedAndGivenBack) {
-  const std::string compressed = Gzip(std::string(kMiB, 'a'));
-  InflateBudget budget(kMiB + kMiB / 2);
+  const std::string compressed = Gzip(std::string(kMebibyte, 'a'));
+  InflateBudget budget(kMebibyte + kMebibyte / 2);
   {
     InflatedMessage first(budget);
     InflatedMessage second(budget);
-    EXPECT_TRUE(first.Inflate(Cut(compressed, 8192), kMiB));
-    const auto refused = second.Inflate(Cut(compressed, 8192), kMiB);
+    EXPECT_TRUE(first.Inflate(Cut(compressed, 8192), kMebibyte));
+    const auto refused = second.Inflate(Cut(compressed, 8192), kMebibyte);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, base::Code::kResourceExhausted);
   }
   InflatedMessage later(budget);
-  EXPECT_TRUE(later.Inflate(Cut(compressed, 8192), kMiB));
+  EXPECT_TRUE(later.Inflate(Cut(compressed, 8192), kMebibyte));
 }
 
 TEST(GzipTest, MalformedBytesAreRefused) {
@@ -86,9 +86,9 @@ TEST(GzipTest, MalformedBytesAreRefused) {
   for (const std::string& bad : {good.substr(0, good.size() / 2), good.substr(0, 3), good + "more",
                                  wrong_checksum, std::string("\x1F\x8B garbage")}) {
     for (const size_t size : {size_t{1}, size_t{4096}}) {
-      InflateBudget budget(kMiB);
+      InflateBudget budget(kMebibyte);
       InflatedMessage message(budget);
-      const auto result = message.Inflate(Cut(bad, size), kMiB);
+      const auto result = message.Inflate(Cut(bad, size), kMebibyte);
       ASSERT_FALSE(result);
       EXPECT_EQ(result.error().code, base::Code::kInvalidArgument);
     }

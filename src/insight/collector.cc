@@ -8,7 +8,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "base/lower.h"
+#include "base/ascii.h"
 #include "insight/snapshot.h"
 #include "kube/hpa_object.h"
 #include "kube/json.h"

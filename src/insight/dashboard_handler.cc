@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/json_text.h"
-#include "base/lower.h"
 #include "base/percent.h"
 #include "kube/ip_address.h"
 

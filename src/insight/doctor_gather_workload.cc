@@ -8,7 +8,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 
-#include "base/lower.h"
+#include "base/ascii.h"
 #include "insight/doctor_gather.h"
 #include "kube/json.h"
 #include "metric/metric_kind.h"

@@ -13,7 +13,6 @@
 namespace activescale::insight {
 namespace {
 
-constexpr std::chrono::seconds kDefaultFlush{5};
 constexpr size_t kNamed = 3;  // names in a message; the rest are counted
 
 std::string Names(const std::vector<std::string>& names) {

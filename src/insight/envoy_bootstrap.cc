@@ -19,7 +19,6 @@
 namespace activescale::insight {
 namespace {
 
-constexpr std::chrono::seconds kDefaultFlush{5};
 constexpr std::string_view kSinkName = "envoy.stat_sinks.metrics_service";
 constexpr std::string_view kSinkType = "MetricsServiceConfig";
 constexpr const char* kHttpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";

@@ -12,7 +12,7 @@
 namespace activescale::insight {
 namespace {
 
-constexpr std::chrono::seconds kTtl{20};
+constexpr std::chrono::seconds kBootstrapTtl{20};
 
 std::string ReadExample() {
   std::ifstream file(ACTIVESCALE_DEPLOY "/envoy/bootstrap.yaml");
@@ -36,22 +36,22 @@ std::string Rendered() {
 }
 
 /// "check: message" of the first finding that is not ok; "" if there is none.
-std::string FirstProblem(const Findings& findings) {
+std::string ProblemOf(const Findings& findings) {
   const auto found = std::ranges::find_if(
       findings, [](const Finding& finding) { return finding.level != Level::kOk; });
   return found == findings.end() ? "" : found->check + ": " + found->message;
 }
 
 TEST(EnvoyBootstrapTest, TheExampleIsComplete) {
-  const Findings findings = CheckEnvoyBootstrap(Rendered(), kTtl);
-  EXPECT_EQ(FirstProblem(findings), "");
+  const Findings findings = CheckEnvoyBootstrap(Rendered(), kBootstrapTtl);
+  EXPECT_EQ(ProblemOf(findings), "");
   EXPECT_GE(findings.size(), 4U);
 }
 
 TEST(EnvoyBootstrapTest, AnUnrenderedVariableIsAWarning) {
-  const Findings findings = CheckEnvoyBootstrap(ReadExample(), kTtl);
+  const Findings findings = CheckEnvoyBootstrap(ReadExample(), kBootstrapTtl);
   EXPECT_EQ(WorstOf(findings), Level::kWarning);
-  EXPECT_NE(FirstProblem(findings).find("expands no variables"), std::string::npos);
+  EXPECT_NE(ProblemOf(findings).find("expands no variables"), std::string::npos);
 }
 
 struct Broken {
@@ -65,9 +65,9 @@ class BrokenBootstrapTest : public testing::TestWithParam<Broken> {};
 
 TEST_P(BrokenBootstrapTest, FirstProblemNamesTheCause) {
   const Broken& broken = GetParam();
-  const Findings findings = CheckEnvoyBootstrap(Replace(Rendered(), broken.from, broken.to), kTtl);
-  EXPECT_NE(FirstProblem(findings).find(broken.problem), std::string::npos)
-      << FirstProblem(findings);
+  const Findings findings =
+      CheckEnvoyBootstrap(Replace(Rendered(), broken.from, broken.to), kBootstrapTtl);
+  EXPECT_NE(ProblemOf(findings).find(broken.problem), std::string::npos) << ProblemOf(findings);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -120,14 +120,14 @@ TEST(EnvoyBootstrapTest, ReadsJsonNamesAndTheIdentityOfAMesh) {
     "staticResources":{"clusters":[{"name":"sink","http2ProtocolOptions":{},
       "loadAssignment":{"endpoints":[{"lbEndpoints":[{"endpoint":{"address":{"socketAddress":
         {"address":"activescale-grpc.ns-observability","portValue":9000}}}}]}]}}]}}})";
-  const Findings findings = CheckEnvoyBootstrap(text, kTtl);
-  EXPECT_EQ(FirstProblem(findings), "");
+  const Findings findings = CheckEnvoyBootstrap(text, kBootstrapTtl);
+  EXPECT_EQ(ProblemOf(findings), "");
 }
 
 TEST(EnvoyBootstrapTest, WhatIsNoObjectIsRefused) {
   for (const char* text :
        {"", "[]", "just words", "\x01", "static_resources: {listeners: &x [*x, *x]}"}) {
-    EXPECT_EQ(WorstOf(CheckEnvoyBootstrap(text, kTtl)), Level::kFailure) << text;
+    EXPECT_EQ(WorstOf(CheckEnvoyBootstrap(text, kBootstrapTtl)), Level::kFailure) << text;
   }
 }
 

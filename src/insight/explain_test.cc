@@ -36,7 +36,7 @@ Situation WithPods(std::string_view target, const std::vector<std::string>& valu
     out.pods.push_back(PodJson(name));
     if (!values[i].empty()) answer.emplace_back(name, values[i]);
   }
-  out.answers.push_back(PodValues(answer));
+  out.answers.push_back(PodAnswer(answer));
   return out;
 }
 
@@ -158,7 +158,7 @@ TEST(ExplainTest, OneInvalidMetricBlocksScalingIn) {
   EXPECT_NE(note.find("status.currentMetrics"), std::string::npos);
 
   situation.answers[0] =
-      PodValues({{"web-0", "20"}, {"web-1", "20"}, {"web-2", "0"}, {"web-3", "0"}});
+      PodAnswer({{"web-0", "20"}, {"web-1", "20"}, {"web-2", "0"}, {"web-3", "0"}});
   const Explanation grows = Of(situation);
   EXPECT_EQ(grows.next.replicas, 8);
   NoteWith(grows, "will not scale in until every metric is back");

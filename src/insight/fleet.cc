@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using store::PodReading;
 
-auto NameOf(const WorkloadSight& workload) {
+auto FullName(const WorkloadSight& workload) {
   return std::tuple(std::string_view(workload.ns), std::string_view(workload.name));
 }
 
@@ -41,7 +41,7 @@ class Sorter {
   }
 
   [[nodiscard]] std::vector<WorkloadSight> Take() && {
-    std::ranges::sort(workloads_, {}, NameOf);
+    std::ranges::sort(workloads_, {}, FullName);
     return std::move(workloads_);
   }
 
@@ -54,7 +54,7 @@ class Sorter {
 }  // namespace
 
 const WorkloadSight* Fleet::Find(std::string_view ns, std::string_view name) const {
-  const auto found = std::ranges::lower_bound(workloads, std::tuple(ns, name), {}, NameOf);
+  const auto found = std::ranges::lower_bound(workloads, std::tuple(ns, name), {}, FullName);
   return found != workloads.end() && found->ns == ns && found->name == name ? &*found : nullptr;
 }
 

@@ -12,6 +12,10 @@
 
 namespace activescale::insight {
 
+/// Envoy's stats_flush_interval where its bootstrap names none.
+/// Source: envoyproxy/envoy:api/envoy/config/bootstrap/v3/bootstrap.proto.
+inline constexpr std::chrono::seconds kDefaultFlush{5};
+
 /// Which stats an Envoy keeps, as Istio or a bootstrap names them. Only what is kept is pushed.
 struct StatPatterns {
   std::vector<std::string> prefixes;

@@ -20,7 +20,7 @@ std::string With(std::string text, std::string_view from, std::string_view to) {
 Situation Plain() {
   return {.metrics = {PodsMetric("2500m")},
           .pods = {PodJson("web-0")},
-          .answers = {PodValues({{"web-0", "3"}})},
+          .answers = {PodAnswer({{"web-0", "3"}})},
           .behavior = {}};
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/lower.h"
+#include "base/ascii.h"
 
 // Invariants:
 // 1. A posting lists the pods of one label value or one owner in order of name, and is erased with

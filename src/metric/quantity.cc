@@ -8,13 +8,13 @@
 #include <limits>
 #include <ranges>
 
+#include "base/ascii.h"
+
 namespace activescale::metric {
 namespace {
 
 constexpr double kLargestSample = 1e12;
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // A quantity's text, taken apart: sign, digits with an implied point, and the suffix's scale.
 struct Parts {
@@ -66,7 +66,7 @@ std::optional<Parts> Split(std::string_view text) {
   }
   const auto take_digits = [&] {
     size_t count = 0;
-    while (count < text.size() && IsDigit(text[count])) ++count;
+    while (count < text.size() && base::IsDigit(text[count])) ++count;
     parts.digits += text.substr(0, count);
     text.remove_prefix(count);
     return static_cast<int64_t>(count);

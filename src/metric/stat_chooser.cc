@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace activescale::metric {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 bool IsNameCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || IsDigit(c);
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || base::IsDigit(c);
 }
 
 /// The text with "_" for what the name of a metric or a label may not have.
@@ -23,7 +23,7 @@ std::string WithNameCharacters(std::string_view text) {
 
 std::string LabelName(std::string_view text) {
   std::string name = WithNameCharacters(text);
-  if (name.empty() || IsDigit(name[0])) name.insert(0, 1, '_');
+  if (name.empty() || base::IsDigit(name[0])) name.insert(0, 1, '_');
   return name;
 }
 

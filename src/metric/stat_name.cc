@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/ascii.h"
+
 namespace activescale::metric {
 namespace {
 
@@ -66,8 +68,6 @@ bool IsReserved(std::optional<uint16_t> port) {
   return port && std::ranges::find(kReservedPorts, *port) != kReservedPorts.end();
 }
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 // `0.0.0.0_8080` or `[__]_8080`: how Envoy writes a listener's address, with ':' as '_'. Listeners
 // inside the proxy (`envoy_//connect_originate/...`), pipes, `admin` and `...worker_0` are not so.
 bool IsListenerAddress(std::string_view address) {
@@ -76,11 +76,12 @@ bool IsListenerAddress(std::string_view address) {
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
     return std::ranges::all_of(host, [](char c) {
-      return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '_' || c == '.';
+      return base::IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '_' ||
+             c == '.';
     });
   }
   return std::ranges::count(host, '.') == 3 &&
-         std::ranges::all_of(host, [](char c) { return IsDigit(c) || c == '.'; });
+         std::ranges::all_of(host, [](char c) { return base::IsDigit(c) || c == '.'; });
 }
 
 // Envoy's default tags are named `envoy.<name>`, Istio's `<name>`.

@@ -15,8 +15,8 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kGroup = "/apis/external.metrics.k8s.io";
-const std::string kVersion = kGroup + "/v1beta1";
+const std::string kExternalGroup = "/apis/external.metrics.k8s.io";
+const std::string kVersion = kExternalGroup + "/v1beta1";
 
 class ExternalMetricsTest : public testing::Test {
  protected:
@@ -99,7 +99,7 @@ TEST_F(ExternalMetricsTest, EveryOtherAnswerNamesItsCause) {
 TEST_F(ExternalMetricsTest, DiscoveryIsNeverEmptyNorAsksForValues) {
   signals_.Break("the store is away");
   EXPECT_THAT(Get("/apis").body, HasSubstr("external.metrics.k8s.io/v1beta1"));
-  EXPECT_THAT(Get(kGroup).body, HasSubstr(R"("kind":"APIGroup")"));
+  EXPECT_THAT(Get(kExternalGroup).body, HasSubstr(R"("kind":"APIGroup")"));
   EXPECT_THAT(Get(kVersion).body,
               HasSubstr(R"({"name":"load","singularName":"","namespaced":true,)"
                         R"("kind":"ExternalMetricValueList","verbs":["get"]},{"name":"negative")"));
@@ -111,7 +111,7 @@ TEST_F(ExternalMetricsTest, DiscoveryIsNeverEmptyNorAsksForValues) {
 }
 
 TEST_F(ExternalMetricsTest, IsNotServedUnlessAskedFor) {
-  for (const std::string& path : {kGroup, kVersion, kVersion + "/namespaces/shop/load"}) {
+  for (const std::string& path : {kExternalGroup, kVersion, kVersion + "/namespaces/shop/load"}) {
     EXPECT_EQ(fixture_.Ask("GET", path)->status, 404) << path;
   }
   EXPECT_THAT(fixture_.Ask("GET", "/apis")->body, testing::Not(HasSubstr("external")));

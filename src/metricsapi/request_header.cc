@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/lower.h"
+#include "base/ascii.h"
 #include "base/percent.h"
 
 namespace activescale::metricsapi {

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "base/lower.h"
+#include "base/ascii.h"
 
 namespace activescale::metricsapi {
 

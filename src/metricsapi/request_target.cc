@@ -16,7 +16,7 @@ using base::Fail;
 using base::Result;
 
 /// Input in a message is cut: it may be as long as a request.
-std::string_view Shown(std::string_view text) { return text.substr(0, 253); }
+std::string_view Head(std::string_view text) { return text.substr(0, 253); }
 
 /// Decodes a part of a target into text.
 Result<std::string> Unescape(std::string_view text, bool plus_is_space) {
@@ -25,12 +25,12 @@ Result<std::string> Unescape(std::string_view text, bool plus_is_space) {
   auto decoded = base::PercentDecode(spaced);
   if (!decoded) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("\"{}\" has an escape that is not %XX", Shown(text)));
+                fmt::format("\"{}\" has an escape that is not %XX", Head(text)));
   }
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   if (!base::IsUtf8(*decoded) || std::ranges::any_of(*decoded, is_control)) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("\"{}\" has control characters or is not UTF-8", Shown(text)));
+                fmt::format("\"{}\" has control characters or is not UTF-8", Head(text)));
   }
   return *std::move(decoded);
 }
@@ -44,7 +44,7 @@ Result<std::string> ParseSegment(std::string_view text) {
   }
   if (segment->find_first_of("/%") != std::string::npos) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("the path segment \"{}\" has a \"/\" or \"%\" in it", Shown(*segment)));
+                fmt::format("the path segment \"{}\" has a \"/\" or \"%\" in it", Head(*segment)));
   }
   return segment;
 }

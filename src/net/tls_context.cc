@@ -30,7 +30,7 @@ int SelectAlpn(SSL*, const unsigned char** out, unsigned char* out_size, const u
 /// Lets any client certificate pass the handshake; it is judged with the request.
 int AcceptAnyCertificate(X509_STORE_CTX*, void*) { return 1; }
 
-base::Error Refused(std::string_view what) {
+base::Error Unusable(std::string_view what) {
   return {base::Code::kInvalidArgument, std::string(what) + ": " + TakeOpenSslErrors()};
 }
 
@@ -60,19 +60,19 @@ base::Result<std::shared_ptr<const TlsContext>> TlsContext::ForServer(const TlsP
 
   ERR_clear_error();
   std::unique_ptr<ssl_ctx_st, FreeContext> context(SSL_CTX_new(TLS_server_method()));
-  if (!context) return std::unexpected(Refused("cannot make a TLS context"));
+  if (!context) return std::unexpected(Unusable("cannot make a TLS context"));
   Configure(context.get());
   if (SSL_CTX_use_certificate(context.get(), chain->front().get()) != 1) {
-    return std::unexpected(Refused("OpenSSL refuses the certificate"));
+    return std::unexpected(Unusable("OpenSSL refuses the certificate"));
   }
   for (size_t i = 1; i < chain->size(); ++i) {
     if (SSL_CTX_add1_chain_cert(context.get(), (*chain)[i].get()) != 1) {
-      return std::unexpected(Refused("OpenSSL refuses the certificate chain"));
+      return std::unexpected(Unusable("OpenSSL refuses the certificate chain"));
     }
   }
   if (SSL_CTX_use_PrivateKey(context.get(), key->get()) != 1 ||
       SSL_CTX_check_private_key(context.get()) != 1) {
-    return std::unexpected(Refused("the private key is not the certificate's"));
+    return std::unexpected(Unusable("the private key is not the certificate's"));
   }
   return std::shared_ptr<const TlsContext>(new TlsContext(std::move(context), *not_after));
 }

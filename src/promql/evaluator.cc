@@ -6,12 +6,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/unix_time.h"
 #include "promql/binary_ops.h"
 
 namespace activescale::promql {
 namespace {
-
-constexpr int64_t kNsPerMs = 1'000'000;
 
 /// For std::visit, one function for each kind of node.
 template <typename... Fs>
@@ -65,7 +64,7 @@ int64_t Evaluator::Reference(const Shift& shift, int64_t time_ms) const {
       time_ms = shared_.time.step_ms > 0 ? shared_.time.end_ms : shared_.time.start_ms;
       break;
   }
-  return time_ms - shift.offset_ns / kNsPerMs;
+  return time_ms - shift.offset_ns / base::kNsPerMs;
 }
 
 series::Selection Evaluator::Select(const VectorSelector& selector, int64_t min_ms,

@@ -3,19 +3,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "promql/evaluator.h"
 #include "promql/histogram_quantile.h"
+#include "promql/numeric.h"
 
 namespace activescale::promql {
 namespace {
 
 using Id = FunctionId;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 double Sign(double value) { return value < 0 ? -1 : value > 0 ? 1 : value; }
 

@@ -3,19 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/unix_time.h"
 #include "promql/evaluator.h"
 #include "promql/range_functions.h"
 
 namespace activescale::promql {
 namespace {
 
-constexpr int64_t kNsPerMs = 1'000'000;
-
 /// Moves a window over one series' samples, from step to step, and applies the function.
 class WindowWalk {
  public:
   WindowWalk(FunctionId function, Dialect dialect, int64_t range_ns)
-      : function_(function), range_ms_(range_ns / kNsPerMs) {
+      : function_(function), range_ms_(range_ns / base::kNsPerMs) {
     window_.dialect = dialect;
     window_.range_ns = range_ns;
   }
@@ -69,8 +68,8 @@ Matrix Evaluator::CallOnRange(const Call& call, size_t range_arg) {
     for (size_t i = 0; i < steps_.count(); ++i) {
       const int64_t reference = Reference(shift, steps_.at(i));
       // Rounded once, as the real engine does, when range and offset are no whole milliseconds.
-      const int64_t base = reference + shift.offset_ns / kNsPerMs;
-      const int64_t start = base - (range_ns + shift.offset_ns) / kNsPerMs;
+      const int64_t base = reference + shift.offset_ns / base::kNsPerMs;
+      const int64_t start = base - (range_ns + shift.offset_ns) / base::kNsPerMs;
       const double param = params.empty() ? 0 : params[i];
       const auto value = walk.At(steps_.at(i), reference, start, param);
       if (value) points.push_back({steps_.at(i), *value});
@@ -81,7 +80,7 @@ Matrix Evaluator::CallOnRange(const Call& call, size_t range_arg) {
   };
   if (const auto* selector = std::get_if<MatrixSelector>(&arg.node)) {
     const Shift& shift = selector->selector.shift;
-    const int64_t first = Reference(shift, steps_.start_ms) - selector->range_ns / kNsPerMs;
+    const int64_t first = Reference(shift, steps_.start_ms) - selector->range_ns / base::kNsPerMs;
     const int64_t last = Reference(shift, steps_.at(steps_.count() - 1));
     WindowWalk walk(function, shared_.options.dialect, selector->range_ns);
     std::vector<series::Sample> samples;
@@ -114,9 +113,11 @@ Matrix Evaluator::CallOnRange(const Call& call, size_t range_arg) {
 
 /// Steps of a subquery are whole multiples of its step, whatever the query's own are.
 Matrix Evaluator::ReadSubquery(const Subquery& subquery) {
-  const int64_t step = subquery.step_ns == 0 ? shared_.options.subquery_step.count()
-                                             : std::max<int64_t>(subquery.step_ns / kNsPerMs, 1);
-  const int64_t begin = Reference(subquery.shift, steps_.start_ms) - subquery.range_ns / kNsPerMs;
+  const int64_t step = subquery.step_ns == 0
+                           ? shared_.options.subquery_step.count()
+                           : std::max<int64_t>(subquery.step_ns / base::kNsPerMs, 1);
+  const int64_t begin =
+      Reference(subquery.shift, steps_.start_ms) - subquery.range_ns / base::kNsPerMs;
   const int64_t last = Reference(subquery.shift, steps_.at(steps_.count() - 1));
   int64_t first = step * (begin / step);
   const bool closed = IsPrometheus2();
@@ -146,7 +147,7 @@ Matrix Evaluator::EvaluateRange(const Expr& expr) {
   if (const auto* subquery = std::get_if<Subquery>(&inner.node)) return ReadSubquery(*subquery);
   const auto& selector = std::get<MatrixSelector>(inner.node);
   const int64_t last = Reference(selector.selector.shift, steps_.start_ms);
-  const int64_t edge = last - selector.range_ns / kNsPerMs;
+  const int64_t edge = last - selector.range_ns / base::kNsPerMs;
   const int64_t first = IsPrometheus2() ? edge : edge + 1;
   Matrix matrix;
   const series::Selection selection = Select(selector.selector, first, last);

@@ -5,12 +5,11 @@
 #include <limits>
 
 #include "promql/literal.h"
+#include "promql/numeric.h"
 
 namespace activescale::promql {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Differences between counts below this share are the work of rounding.
 constexpr double kTolerance = 1e-12;
 

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "promql/literal.h"
 
 namespace activescale::promql {
 namespace {
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsAlpha(char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsWord(char c) { return IsAlpha(c) || IsDigit(c); }
+bool IsWord(char c) { return IsAlpha(c) || base::IsDigit(c); }
 bool IsOneOf(char c, std::string_view set) { return c != '\0' && set.contains(c); }
 
 class Lexer {
@@ -64,7 +64,7 @@ class Lexer {
     }
     if (c == '"' || c == '\'' || c == '`') return String(c);
     if (brace_open_) return InsideBraces(c);
-    if (IsDigit(c) || (c == '.' && IsDigit(Peek()))) return NumberOrDuration();
+    if (base::IsDigit(c) || (c == '.' && base::IsDigit(Peek()))) return NumberOrDuration();
     if (c == ':' && bracket_open_) return Colon();
     if (IsAlpha(c) || c == ':') return Word();
     Symbol(c);

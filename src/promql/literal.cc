@@ -7,10 +7,11 @@
 #include <system_error>
 #include <utility>
 
+#include "base/ascii.h"
+
 namespace activescale::promql {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 /// Underscores may stand between digits, and between a base's prefix and a digit.
@@ -23,7 +24,7 @@ std::optional<std::string> WithoutUnderscores(std::string_view text) {
     }
     const auto digit = [&](size_t at) {
       return at < text.size() &&
-             (IsDigit(text[at]) || (Lower(text[at]) >= 'a' && Lower(text[at]) <= 'f'));
+             (base::IsDigit(text[at]) || (Lower(text[at]) >= 'a' && Lower(text[at]) <= 'f'));
     };
     const bool after_prefix = i == 2 && text[0] == '0' && Lower(text[1]) == 'x';
     if (i == 0 || !(digit(i - 1) || after_prefix) || !digit(i + 1)) return std::nullopt;
@@ -117,7 +118,7 @@ std::optional<double> ParseDecimal(std::string_view text) {
   if (EqualsIgnoringCase(text, "inf")) return std::numeric_limits<double>::infinity();
   if (EqualsIgnoringCase(text, "nan")) return std::numeric_limits<double>::quiet_NaN();
   // from_chars knows more names of infinity, and a sign.
-  if (text.empty() || !(IsDigit(text[0]) || text[0] == '.')) return std::nullopt;
+  if (text.empty() || !(base::IsDigit(text[0]) || text[0] == '.')) return std::nullopt;
   double value = 0;
   const char* const end = text.end();
   const auto [at, error] = std::from_chars(text.begin(), end, value);
@@ -146,10 +147,10 @@ std::optional<int64_t> ParseDurationNs(std::string_view text) {
   while (!text.empty()) {
     int64_t number = 0;
     const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || number < 0 || !IsDigit(text[0])) return std::nullopt;
+    if (error != std::errc() || number < 0 || !base::IsDigit(text[0])) return std::nullopt;
     text.remove_prefix(static_cast<size_t>(at - text.data()));
     const size_t length = std::min(
-        text.size(), static_cast<size_t>(std::ranges::find_if(text, IsDigit) - text.begin()));
+        text.size(), static_cast<size_t>(std::ranges::find_if(text, base::IsDigit) - text.begin()));
     const std::string_view name = text.substr(0, length);
     size_t unit = next_unit;
     while (unit < std::size(kUnits) && kUnits[unit].name != name) ++unit;
@@ -213,9 +214,9 @@ bool IsLabelName(std::string_view name, Dialect dialect) {
   if (name.empty()) return false;
   if (dialect == Dialect::kPrometheus3) return IsUtf8(name);
   const auto word = [](char c) {
-    return c == '_' || IsDigit(c) || (Lower(c) >= 'a' && Lower(c) <= 'z');
+    return c == '_' || base::IsDigit(c) || (Lower(c) >= 'a' && Lower(c) <= 'z');
   };
-  return !IsDigit(name[0]) && std::ranges::all_of(name, word);
+  return !base::IsDigit(name[0]) && std::ranges::all_of(name, word);
 }
 
 }  // namespace activescale::promql

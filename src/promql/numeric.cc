@@ -8,8 +8,6 @@
 namespace activescale::promql {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// The fewest digits that read back to the value, in scientific form: d.ddde+xx. Finite values
 /// only.
 std::string Scientific(double value) {

@@ -2,10 +2,14 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 
 namespace activescale::promql {
+
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// A sum that keeps what rounding takes away (Neumaier's form of Kahan's summation).
 class CompensatedSum {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "promql/numeric.h"
 
@@ -10,8 +9,6 @@ namespace activescale::promql {
 namespace {
 
 using series::Sample;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// The seconds that the samples stand for: from the first to the last, and on to the window's edges
 /// where these are about one sample's distance away. A counter is never taken back beyond its zero.

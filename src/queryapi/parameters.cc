@@ -8,6 +8,7 @@
 #include <cmath>
 #include <variant>
 
+#include "base/unix_time.h"
 #include "promql/literal.h"
 #include "promql/parser.h"
 
@@ -17,14 +18,12 @@ namespace {
 using base::Code;
 using base::Fail;
 
-constexpr int64_t kMsPerSecond = 1000;
-constexpr int64_t kNsPerMs = 1'000'000;
 // Seconds whose milliseconds still fit.
 constexpr double kMaxSeconds = 9.2e15;
 
 std::optional<int64_t> FromSeconds(double seconds) {
   if (std::isnan(seconds) || std::abs(seconds) > kMaxSeconds) return std::nullopt;
-  return std::llround(seconds * kMsPerSecond);
+  return std::llround(seconds * base::kMsPerSecond);
 }
 
 std::optional<double> ParseSeconds(std::string_view text) {
@@ -89,7 +88,7 @@ std::optional<int64_t> ParseRfc3339(std::string_view text) {
   const auto zone = ParseZone(text);
   if (!zone) return std::nullopt;
   const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return (days * 86'400 + *hour * 3600 + *minute * 60 + *second - *zone) * kMsPerSecond + ms;
+  return (days * 86'400 + *hour * 3600 + *minute * 60 + *second - *zone) * base::kMsPerSecond + ms;
 }
 
 base::Error Invalid(std::string_view name, std::string_view text, std::string_view kind) {
@@ -119,7 +118,7 @@ std::optional<int64_t> ParseLengthMs(std::string_view text) {
   if (const auto seconds = ParseSeconds(text)) return FromSeconds(*seconds);
   const auto ns = promql::ParseDurationNs(text);
   if (!ns) return std::nullopt;
-  return *ns / kNsPerMs;
+  return *ns / base::kNsPerMs;
 }
 
 base::Result<int64_t> TimeParameter(const Form& form, std::string_view name,

@@ -7,13 +7,12 @@
 #include <span>
 
 #include "base/json_text.h"
+#include "base/unix_time.h"
 #include "promql/numeric.h"
 #include "promql/value_type.h"
 
 namespace activescale::queryapi {
 namespace {
-
-constexpr int64_t kMsPerSecond = 1000;
 
 void AppendPoint(const series::Sample& point, std::string& out) {
   out += '[';
@@ -46,9 +45,9 @@ void AppendTimestamp(int64_t time_ms, std::string& out) {
   if (time_ms < 0) out += '-';
   const uint64_t ms =
       time_ms < 0 ? 0 - static_cast<uint64_t>(time_ms) : static_cast<uint64_t>(time_ms);
-  fmt::format_to(std::back_inserter(out), "{}", ms / kMsPerSecond);
-  if (ms % kMsPerSecond != 0) {
-    fmt::format_to(std::back_inserter(out), ".{:03}", ms % kMsPerSecond);
+  fmt::format_to(std::back_inserter(out), "{}", ms / base::kMsPerSecond);
+  if (ms % base::kMsPerSecond != 0) {
+    fmt::format_to(std::back_inserter(out), ".{:03}", ms % base::kMsPerSecond);
   }
 }
 

@@ -17,13 +17,6 @@ constexpr seconds kAfterDown{15};
 /// How late an expected push may be before it is not waited for any more.
 constexpr milliseconds kPushSlack{100};
 
-/// For the arithmetic of the controller, which only compares moments with each other: a clock that
-/// nobody sets.
-base::WallTime WallOf(SteadyTime time) {
-  return base::WallTime(
-      std::chrono::duration_cast<base::WallTime::duration>(time.time_since_epoch()));
-}
-
 bool KedaPaused(const kube::HpaObject& hpa) {
   for (const std::string_view name : {"paused", "paused-scale-out"}) {
     const auto found = hpa.annotations.find(std::string("autoscaling.keda.sh/").append(name));

@@ -14,11 +14,6 @@ constexpr seconds kDefaultPeriod{15};
 constexpr milliseconds kFirstConflictWait{100};
 constexpr int kMaxConflictDoublings = 5;
 
-base::WallTime WallOf(SteadyTime time) {
-  return base::WallTime(
-      std::chrono::duration_cast<base::WallTime::duration>(time.time_since_epoch()));
-}
-
 }  // namespace
 
 void Memory::OnChange(const hpa::HpaSpec& spec, int32_t from, int32_t to, SteadyTime now) {

@@ -15,6 +15,13 @@
 
 namespace activescale::scaleahead {
 
+/// For the arithmetic of the controller, which only compares moments with each other: a clock that
+/// nobody sets.
+[[nodiscard]] inline base::WallTime WallOf(base::SteadyTime time) {
+  return base::WallTime(
+      std::chrono::duration_cast<base::WallTime::duration>(time.time_since_epoch()));
+}
+
 /// When a pod's newest value was received.
 struct PodTime {
   std::string pod;

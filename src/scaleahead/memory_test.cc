@@ -13,7 +13,7 @@ using base::SteadyTime;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-SteadyTime At(int second) { return SteadyTime(seconds(1'000'000 + second)); }
+SteadyTime Second(int second) { return SteadyTime(seconds(1'000'000 + second)); }
 
 const hpa::HpaSpec& Spec() {
   static const hpa::HpaSpec spec = WebHpa().spec;
@@ -21,50 +21,50 @@ const hpa::HpaSpec& Spec() {
 }
 
 TEST(MemoryTest, AStepThatLastsAMinuteIsNotUndoneLater) {
-  Memory memory(At(0));
-  memory.OnStep(8, At(10));
-  memory.OnChange(Spec(), 8, 4, At(71));
+  Memory memory(Second(0));
+  memory.OnStep(8, Second(10));
+  memory.OnChange(Spec(), 8, 4, Second(71));
   EXPECT_EQ(memory.undone(), 0U);
 }
 
 TEST(MemoryTest, AChangeThatStaysAboveTheStepUndoesNothing) {
-  Memory memory(At(0));
-  memory.OnStep(8, At(10));
-  memory.OnChange(Spec(), 8, 16, At(12));
-  memory.OnChange(Spec(), 16, 8, At(20));
+  Memory memory(Second(0));
+  memory.OnStep(8, Second(10));
+  memory.OnChange(Spec(), 8, 16, Second(12));
+  memory.OnChange(Spec(), 16, 8, Second(20));
   EXPECT_EQ(memory.undone(), 0U);
 }
 
 TEST(MemoryTest, AStepThatLastsForgivesTheOneBefore) {
-  Memory memory(At(0));
-  memory.OnStep(8, At(10));
-  memory.OnChange(Spec(), 8, 2, At(20));
-  memory.OnStep(8, At(100));  // lasts
-  memory.OnStep(12, At(200));
-  memory.OnChange(Spec(), 12, 2, At(210));
+  Memory memory(Second(0));
+  memory.OnStep(8, Second(10));
+  memory.OnChange(Spec(), 8, 2, Second(20));
+  memory.OnStep(8, Second(100));  // lasts
+  memory.OnStep(12, Second(200));
+  memory.OnChange(Spec(), 12, 2, Second(210));
   EXPECT_EQ(memory.undone(), 2U);
-  EXPECT_LE(memory.broken_until(), At(210));
+  EXPECT_LE(memory.broken_until(), Second(210));
 }
 
 TEST(MemoryTest, ConflictsWaitLongerEachTime) {
-  Memory memory(At(0));
+  Memory memory(Second(0));
   for (const int wait_ms : {100, 200, 400, 800, 1'600, 3'200, 3'200}) {
-    memory.OnConflict(At(10));
-    EXPECT_EQ(memory.back_off_until(), At(10) + milliseconds(wait_ms));
+    memory.OnConflict(Second(10));
+    EXPECT_EQ(memory.back_off_until(), Second(10) + milliseconds(wait_ms));
   }
-  memory.OnStep(4, At(20));
-  memory.OnConflict(At(30));
-  EXPECT_EQ(memory.back_off_until(), At(30) + milliseconds(100));
+  memory.OnStep(4, Second(20));
+  memory.OnConflict(Second(30));
+  EXPECT_EQ(memory.back_off_until(), Second(30) + milliseconds(100));
 }
 
 TEST(MemoryTest, AWindowForgetsWhatIsOlder) {
-  Memory memory(At(0));
-  EXPECT_EQ(memory.Stabilize(5, seconds(10), At(0)), 5);
-  EXPECT_EQ(memory.Stabilize(3, seconds(10), At(1)), 3);
-  EXPECT_EQ(memory.Stabilize(9, seconds(10), At(5)), 3);
-  EXPECT_EQ(memory.Stabilize(7, seconds(10), At(10)), 3);
-  EXPECT_EQ(memory.Stabilize(8, seconds(10), At(11)), 7);
-  EXPECT_EQ(memory.Stabilize(8, seconds(0), At(12)), 8);
+  Memory memory(Second(0));
+  EXPECT_EQ(memory.Stabilize(5, seconds(10), Second(0)), 5);
+  EXPECT_EQ(memory.Stabilize(3, seconds(10), Second(1)), 3);
+  EXPECT_EQ(memory.Stabilize(9, seconds(10), Second(5)), 3);
+  EXPECT_EQ(memory.Stabilize(7, seconds(10), Second(10)), 3);
+  EXPECT_EQ(memory.Stabilize(8, seconds(10), Second(11)), 7);
+  EXPECT_EQ(memory.Stabilize(8, seconds(0), Second(12)), 8);
 }
 
 TEST(MemoryTest, LooksBackAsFarAsPoliciesAndWindowDo) {
@@ -79,28 +79,28 @@ TEST(MemoryTest, LooksBackAsFarAsPoliciesAndWindowDo) {
 }
 
 TEST(MemoryTest, APodsNextPushIsExpectedAfterItsInterval) {
-  Memory memory(At(0));
-  PodTime time{.pod = "web-0", .received = At(10), .busy = true};
+  Memory memory(Second(0));
+  PodTime time{.pod = "web-0", .received = Second(10), .busy = true};
   memory.OnTimes({time});
   EXPECT_FALSE(memory.NextOf(time));
-  time.received = At(15);
+  time.received = Second(15);
   memory.OnTimes({time});
   memory.OnTimes({time});  // another look, no push between
-  EXPECT_EQ(memory.NextOf(time), At(20));
+  EXPECT_EQ(memory.NextOf(time), Second(20));
   memory.OnTimes({});
   EXPECT_FALSE(memory.NextOf(time)) << "a pod that is gone is forgotten";
 }
 
 TEST(MemoryTest, APodJoinsWithItsFirstLoadIfItIsFresh) {
-  Memory memory(At(0));
-  memory.OnTimes({{.pod = "old", .received = At(10), .busy = true, .fresh = false},
-                  {.pod = "new", .received = At(10), .busy = false, .fresh = true}});
+  Memory memory(Second(0));
+  memory.OnTimes({{.pod = "old", .received = Second(10), .busy = true, .fresh = false},
+                  {.pod = "new", .received = Second(10), .busy = false, .fresh = true}});
   EXPECT_EQ(memory.joined(), SteadyTime::min());
-  memory.OnTimes({{.pod = "old", .received = At(11), .busy = true, .fresh = false},
-                  {.pod = "new", .received = At(12), .busy = true, .fresh = true}});
-  EXPECT_EQ(memory.joined(), At(12));
-  memory.OnTimes({{.pod = "new", .received = At(14), .busy = true, .fresh = true}});
-  EXPECT_EQ(memory.joined(), At(12));
+  memory.OnTimes({{.pod = "old", .received = Second(11), .busy = true, .fresh = false},
+                  {.pod = "new", .received = Second(12), .busy = true, .fresh = true}});
+  EXPECT_EQ(memory.joined(), Second(12));
+  memory.OnTimes({{.pod = "new", .received = Second(14), .busy = true, .fresh = true}});
+  EXPECT_EQ(memory.joined(), Second(12));
 }
 
 }  // namespace

@@ -38,10 +38,6 @@ kube::WatchGroup::Resource Targets(std::string_view resource) {
           .mask = {"spec.replicas", "spec.selector", "spec.paused", "status.replicas"}};
 }
 
-std::string Key(std::string_view ns, std::string_view name) {
-  return std::string(ns).append("/").append(name);
-}
-
 int32_t FindCount(const json::object& object, std::initializer_list<std::string_view> path,
                   int32_t absent) {
   const json::value* value = FindValue(object, path);
@@ -49,6 +45,10 @@ int32_t FindCount(const json::object& object, std::initializer_list<std::string_
 }
 
 }  // namespace
+
+std::string ObjectKey(std::string_view ns, std::string_view name) {
+  return std::string(ns).append("/").append(name);
+}
 
 std::string_view ResourceOfTarget(std::string_view api_version, std::string_view kind) {
   if (!api_version.starts_with("apps/")) return {};
@@ -121,12 +121,13 @@ void ObjectWatch::OnHpa(const json::object& object) {
     LOG_WARNING("HPA {}/{} is left to its controller: {}", ns, name, hpa.error().message);
     return OnHpaGone(ns, name);
   }
-  asking_.insert(Key(ns, name));
+  asking_.insert(ObjectKey(ns, name));
   listener_.on_hpa(*std::move(hpa));
 }
 
 void ObjectWatch::OnHpaGone(std::string_view ns, std::string_view name) {
-  if (asking_.erase(Key(ns, name)) > 0) listener_.on_hpa_gone(std::string(ns), std::string(name));
+  if (asking_.erase(ObjectKey(ns, name)) > 0)
+    listener_.on_hpa_gone(std::string(ns), std::string(name));
 }
 
 }  // namespace activescale::scaleahead

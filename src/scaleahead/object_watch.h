@@ -55,6 +55,9 @@ class ObjectWatch {
   Kind stateful_sets_;
 };
 
+/// "ns/name"
+[[nodiscard]] std::string ObjectKey(std::string_view ns, std::string_view name);
+
 /// The resource of a kind that can be a target; "" for others. `api_version` as an HPA has it.
 [[nodiscard]] std::string_view ResourceOfTarget(std::string_view api_version,
                                                 std::string_view kind);

@@ -27,9 +27,6 @@ constexpr seconds kMaxPause{60};
 /// An observed step that nobody took for so long is no measure of earliness.
 constexpr seconds kObservedTime{120};
 
-std::string Key(std::string_view ns, std::string_view name) {
-  return std::string(ns).append("/").append(name);
-}
 std::string TargetKey(std::string_view ns, std::string_view resource, std::string_view name) {
   return std::string(ns).append("/").append(resource).append("/").append(name);
 }
@@ -120,7 +117,7 @@ Runner::Known* Runner::TargetOf(const Entry& entry) {
 
 void Runner::OnHpa(kube::HpaObject hpa) {
   const SteadyTime now = clock_.Now();
-  const std::string key = Key(hpa.ns, hpa.name);
+  const std::string key = ObjectKey(hpa.ns, hpa.name);
   auto& entry = entries_[key];
   const std::string before = entry ? TargetKey(entry->hpa) : "";
   if (!entry || entry->hpa.uid != hpa.uid || before != TargetKey(hpa)) {
@@ -156,7 +153,7 @@ void Runner::Rebuild(Entry& entry) {
 }
 
 void Runner::OnHpaGone(const std::string& ns, const std::string& name) {
-  const std::string key = Key(ns, name);
+  const std::string key = ObjectKey(ns, name);
   const Entry* entry = Find(key);
   if (entry == nullptr) return;
   if (Known* known = TargetOf(*entry)) known->hpas.erase(key);
@@ -247,13 +244,13 @@ void Runner::UpdateWakes() {
       const kube::ObjectRef& object = hpa.sources[i].object;
       switch (hpa.spec.metrics[i].type) {
         case hpa::MetricType::kPods:
-          by_workload_[Key(hpa.ns, hpa.target.name)].insert(key);
+          by_workload_[ObjectKey(hpa.ns, hpa.target.name)].insert(key);
           break;
         case hpa::MetricType::kObject:
           if (ResourceOfTarget(object.api_version, object.kind).empty()) {
             by_namespace_[hpa.ns].insert(key);
           } else {
-            by_workload_[Key(hpa.ns, object.name)].insert(key);
+            by_workload_[ObjectKey(hpa.ns, object.name)].insert(key);
           }
           break;
         default:
@@ -283,7 +280,7 @@ void Runner::OnPushed(const PushTap::Pushed& pushed) {
     if (!by_namespace_.empty()) Wake(by_namespace_, pod.ns);
     if (by_workload_.empty()) continue;
     if (const auto workload = seams_.workload_of(pod.View())) {
-      Wake(by_workload_, Key(pod.ns, *workload));
+      Wake(by_workload_, ObjectKey(pod.ns, *workload));
     }
   }
 }
@@ -336,7 +333,7 @@ void Runner::Look(Entry& entry, SteadyTime now) {
   entry.dirty = false;
   entry.look_again.reset();
   entry.looked = now;
-  const std::string key = Key(entry.hpa.ns, entry.hpa.name);
+  const std::string key = ObjectKey(entry.hpa.ns, entry.hpa.name);
   if (!seams_.acts_for(key)) return;
   if (const Hold hold = Begin(entry, now); hold != Hold::kNone) Hesitate(entry, hold);
 }
@@ -357,7 +354,7 @@ Hold Runner::Begin(Entry& entry, SteadyTime now) {
   if (!pods) return Hold::kUnknown;
 
   auto round = std::make_shared<Round>();
-  round->key = Key(entry.hpa.ns, entry.hpa.name);
+  round->key = ObjectKey(entry.hpa.ns, entry.hpa.name);
   round->generation = entry.busy = ++generation_;
   round->step = {.ns = target.ns,
                  .resource = target.resource,

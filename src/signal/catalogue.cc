@@ -11,7 +11,7 @@
 #include <map>
 #include <utility>
 
-#include "base/lower.h"
+#include "base/ascii.h"
 #include "promql/literal.h"
 #include "promql/parser.h"
 

@@ -20,7 +20,7 @@ namespace json = boost::json;
 
 constexpr int64_t kPointsAtOnce = 10'000;
 
-std::unexpected<base::Error> Invalid(std::string message) {
+std::unexpected<base::Error> Unusable(std::string message) {
   return base::Fail(base::Code::kInvalidArgument, std::move(message));
 }
 
@@ -43,7 +43,7 @@ const json::array* List(const json::value* value) {
 base::Result<void> AddSample(const json::value& pair, HistorySeries* series) {
   const json::array* parts = pair.if_array();
   if (parts == nullptr || parts->size() != 2 || !(*parts)[0].is_number()) {
-    return Invalid("Prometheus's answer has a sample that is no pair of time and value");
+    return Unusable("Prometheus's answer has a sample that is no pair of time and value");
   }
   const double at = (*parts)[0].to_number<double>();
   const std::string_view text = Text(&(*parts)[1]);
@@ -51,10 +51,10 @@ base::Result<void> AddSample(const json::value& pair, HistorySeries* series) {
   double value = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (fault != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    return Invalid(fmt::format("Prometheus's answer has the value \"{}\"", text));
+    return Unusable(fmt::format("Prometheus's answer has the value \"{}\"", text));
   }
   if (value < 0) {
-    return Invalid(fmt::format("the query gives {} at {:.0f}: work cannot be below 0", text, at));
+    return Unusable(fmt::format("the query gives {} at {:.0f}: work cannot be below 0", text, at));
   }
   if (series->samples.empty() || series->samples.back().at_seconds < at) {
     series->samples.push_back({at, value});
@@ -66,11 +66,11 @@ base::Result<void> AddSample(const json::value& pair, HistorySeries* series) {
 
 base::Result<std::vector<std::string>> RangeUrls(const RangeQuery& query) {
   const bool http = query.url.starts_with("http://") || query.url.starts_with("https://");
-  if (!http) return Invalid("--prometheus: give a URL that begins with http:// or https://");
+  if (!http) return Unusable("--prometheus: give a URL that begins with http:// or https://");
   if (query.url.find('@') != std::string::npos) {
-    return Invalid("--prometheus: give the URL without user and password");
+    return Unusable("--prometheus: give the URL without user and password");
   }
-  if (query.query.empty()) return Invalid("--query: say what to ask Prometheus for");
+  if (query.query.empty()) return Unusable("--query: say what to ask Prometheus for");
   std::string root = query.url;
   while (root.ends_with('/')) root.pop_back();
   std::vector<std::string> urls;
@@ -100,7 +100,7 @@ base::Result<void> RangeAnswers::Add(int http_status, std::string_view body) {
   const json::value* data = Member(answer, "data");
   const json::array* series = data == nullptr ? nullptr : List(Member(*data, "result"));
   if (series == nullptr || Text(Member(*data, "resultType")) != "matrix") {
-    return Invalid("Prometheus's answer is no matrix of series");
+    return Unusable("Prometheus's answer is no matrix of series");
   }
   for (const json::value& one : *series) {
     const json::value* labels = Member(one, "metric");

@@ -64,10 +64,10 @@ std::string EscapeJson(std::string_view text) {
   return out;
 }
 
-using Curve = double (*)(const TimelinePoint&);
+using ValueOf = double (*)(const TimelinePoint&);
 
 /// The timeline's values in `columns` equal parts of the time, each part's largest.
-std::vector<double> Sampled(const Run& run, Curve curve, size_t columns) {
+std::vector<double> Sampled(const Run& run, ValueOf curve, size_t columns) {
   std::vector<double> out(columns, 0);
   const size_t points = run.timeline.size();
   for (size_t i = 0; i < points; ++i) {
@@ -132,7 +132,7 @@ std::string TimelineCsv(const ReportedRun& run) {
 }
 
 std::string TerminalPlot(const ReportedRun& run, int width) {
-  constexpr std::pair<std::string_view, Curve> kCurves[] = {
+  constexpr std::pair<std::string_view, ValueOf> kCurves[] = {
       {"load (req/s)", [](const TimelinePoint& p) { return p.qps; }},
       {"in flight", [](const TimelinePoint& p) { return p.in_flight; }},
       {"desired", [](const TimelinePoint& p) { return static_cast<double>(p.desired); }},

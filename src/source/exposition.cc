@@ -8,6 +8,7 @@
 #include <cmath>
 #include <span>
 
+#include "base/ascii.h"
 #include "base/json_text.h"
 
 namespace activescale::source {
@@ -21,7 +22,6 @@ constexpr std::array<std::string_view, 8> kOpenMetricsTypes = {
 constexpr double kMaxSeconds = 9.2e15;
 
 bool IsSpace(char c) { return c == ' ' || c == '\t'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 /// A double as Go's ParseFloat takes it, without hexadecimal digits and underscores.
@@ -109,7 +109,7 @@ std::string_view ExpositionParser::TakeWord() {
 std::string_view ExpositionParser::TakeIdentifier(bool colons) {
   size_t end = 0;
   while (end < line_.size() && (IsLetter(line_[end]) || (colons && line_[end] == ':') ||
-                                (end > 0 && IsDigit(line_[end])))) {
+                                (end > 0 && base::IsDigit(line_[end])))) {
     ++end;
   }
   const std::string_view identifier = line_.substr(0, end);

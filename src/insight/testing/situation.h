@@ -37,7 +37,7 @@ inline std::string ExternalMetric(std::string_view type, std::string_view amount
 }
 
 /// The custom metrics API's answer: "web-1=5" for each pod with a value.
-inline std::string PodValues(const std::vector<std::pair<std::string, std::string>>& values) {
+inline std::string PodAnswer(const std::vector<std::pair<std::string, std::string>>& values) {
   std::vector<std::string> items;
   for (const auto& [pod, value] : values) {
     items.push_back(fmt::format(

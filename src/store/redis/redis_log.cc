@@ -15,9 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kTimeout{400};
+constexpr milliseconds kLogTimeout{400};
 /// After a failed command, before the next one.
-constexpr milliseconds kRetryInterval{250};
+constexpr milliseconds kLogRetryInterval{250};
 /// What a replica that starts asks for: longer than the others take to repeat what lasts.
 constexpr std::chrono::seconds kPast{70};
 constexpr std::string_view kMaxEntriesRead = "256";
@@ -104,7 +104,7 @@ void RedisLog::Write() {
   std::vector<std::string_view> args = {kKeptMs, name_};
   args.insert(args.end(), writing_.begin(), writing_.end());
   write_under_way_ = true;
-  append_.Run(client_, key_.slot, std::array<std::string_view, 1>{key_.text}, args, kTimeout,
+  append_.Run(client_, key_.slot, std::array<std::string_view, 1>{key_.text}, args, kLogTimeout,
               [this](const base::Result<redis::Answer>& answer) { OnWritten(answer); });
 }
 
@@ -116,14 +116,14 @@ void RedisLog::OnWritten(const base::Result<redis::Answer>& answer) {
     return;
   }
   // It is sent again; what comes meanwhile waits in the queue, which is bounded.
-  next_write_ = clock_.Now() + kRetryInterval;
+  next_write_ = clock_.Now() + kLogRetryInterval;
   Complain("written", answer ? answer->reply.text : answer.error().message);
 }
 
 void RedisLog::Ask() {
   const base::SteadyTime now = clock_.Now();
   if (!client_.Ready(key_.slot)) {
-    next_read_ = now + kRetryInterval;
+    next_read_ = now + kLogRetryInterval;
     return;
   }
   if (last_id_.empty()) {
@@ -138,14 +138,14 @@ void RedisLog::Ask() {
   client_.Send(
       key_.slot,
       redis::FormatCommand({"XREAD", "COUNT", kMaxEntriesRead, "STREAMS", key_.text, last_id_}),
-      kTimeout, [this](const base::Result<redis::Answer>& answer) { OnEntries(answer); });
+      kLogTimeout, [this](const base::Result<redis::Answer>& answer) { OnEntries(answer); });
 }
 
 void RedisLog::OnEntries(const base::Result<redis::Answer>& answer) {
   read_under_way_ = false;
   const redis::Reply* const reply = answer ? &answer->reply : nullptr;
   if (reply == nullptr || reply->IsError()) {
-    next_read_ = clock_.Now() + kRetryInterval;
+    next_read_ = clock_.Now() + kLogRetryInterval;
     return Complain("read", reply != nullptr ? reply->text : answer.error().message);
   }
   if (reply->type == redis::Reply::Type::kNil) return;

@@ -11,7 +11,7 @@
 namespace activescale::store {
 namespace {
 
-constexpr std::chrono::milliseconds kTimeout{1'000};
+constexpr std::chrono::milliseconds kBoardTimeout{1'000};
 /// So that nothing stays behind when the last replica goes.
 constexpr std::string_view kKeyTimeMs = "600000";
 
@@ -50,7 +50,7 @@ void ReplicaBoard::Tick() {
 
 void ReplicaBoard::Send(std::initializer_list<std::string_view> command,
                         redis::ReplyCallback done) {
-  client_.Send(slot_, redis::FormatCommand(command), kTimeout, std::move(done));
+  client_.Send(slot_, redis::FormatCommand(command), kBoardTimeout, std::move(done));
 }
 
 void ReplicaBoard::OnRead(base::Result<redis::Answer> answer) {
