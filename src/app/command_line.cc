@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +14,8 @@
 
 namespace activescale::app {
 namespace {
+
+constexpr std::string_view kProcessGroup = "Process";
 
 using Results = std::map<std::string, std::vector<std::string>, std::less<>>;
 
@@ -24,59 +27,54 @@ std::string WithTwoDashes(const std::string& argument) {
   return one_dash ? "-" + argument : argument;
 }
 
-constexpr size_t kHelpColumn = 30;
-constexpr size_t kHelpWidth = 100 - kHelpColumn;
-
-// Breaks lines between words; CLI11 indents what follows a line break.
-std::string Wrap(std::string_view text) {
-  std::string wrapped;
-  while (text.size() > kHelpWidth) {
-    const size_t space = std::min(text.rfind(' ', kHelpWidth), text.size());
-    wrapped += std::string(text.substr(0, space)) + "\n";
-    text.remove_prefix(std::min(space + 1, text.size()));
-  }
-  return wrapped.append(text);
-}
-
-std::string Describe(const Setting& setting) {
-  std::string text = fmt::format("{} [${}", setting.help, setting.env);
-  if (!setting.initial.empty()) text += fmt::format("; default {}", setting.initial);
-  return Wrap(text + "]");
-}
-
 // A missing value becomes "", for the setting's own check to refuse: CLI11 would stop at the first
 // fault, and all are to be reported together.
-void AddOption(CLI::App& app, std::string_view name, bool is_switch, const std::string& help,
-               std::string_view unit, std::string_view group, Results& results) {
+void AddOption(CLI::App& app, std::string_view name, bool is_switch, Results& results) {
   const std::string flag = fmt::format("--{}", name);
   std::vector<std::string>& values = results[std::string(name)];
-  CLI::Option* option = nullptr;
-  if (is_switch) {
-    option = app.add_flag(flag, values, help);
-  } else {
-    option = app.add_option(flag, values, help)
-                 ->expected(0, 1)
-                 ->allow_extra_args(false)
-                 ->type_name(std::string(unit));
-  }
-  option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->group(std::string(group));
+  CLI::Option* const option =
+      is_switch ? app.add_flag(flag, values)
+                : app.add_option(flag, values)->expected(0, 1)->allow_extra_args(false);
+  option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
-
-constexpr std::string_view kProcessGroup = "Process";
 
 void AddAll(CLI::App& app, Results& results) {
   app.allow_extras();
   app.set_help_flag("");
   for (const Setting& setting : Settings()) {
-    AddOption(app, setting.name, setting.is_switch(), Describe(setting), setting.unit,
-              setting.group, results);
+    AddOption(app, setting.name, setting.is_switch(), results);
   }
-  AddOption(app, "config", false, "YAML file with settings by these names. [$ACTIVESCALE_CONFIG]",
-            "file", kProcessGroup, results);
-  AddOption(app, "help", true, "Print this and exit.", "", kProcessGroup, results);
+  AddOption(app, "config", false, results);
+  AddOption(app, "help", true, results);
   for (const IgnoredFlag& flag : IgnoredFlags()) {
-    AddOption(app, flag.name, flag.is_switch, "", "text", "", results);  // no group: not in help
+    AddOption(app, flag.name, flag.is_switch, results);
   }
+}
+
+/// The values that a unit such as "keep|zero" lists; none if it is another kind of text.
+std::vector<std::string> ChoicesOf(std::string_view unit) {
+  const auto listed = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '|';
+  };
+  const bool is_list =
+      unit.find('|') != std::string_view::npos && std::ranges::all_of(unit, listed);
+  return is_list ? SplitAt(unit, '|') : std::vector<std::string>();
+}
+
+Flag FlagOf(const Setting& setting) {
+  std::string kind;
+  if (!setting.is_switch()) {
+    std::ranges::transform(setting.unit, std::back_inserter(kind),
+                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  }
+  return {.name = fmt::format("--{}", setting.name),
+          .letter = setting.name.size() == 1 ? fmt::format("-{}", setting.name) : "",
+          .kind = std::move(kind),
+          .choices = ChoicesOf(setting.unit),
+          .initial = std::string(setting.initial),
+          .variable = std::string(setting.env),
+          .help = std::string(setting.help),
+          .group = std::string(setting.group)};
 }
 
 void TellStrays(const std::vector<std::string>& remaining, std::vector<std::string>& faults) {
@@ -125,13 +123,23 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   return line;
 }
 
-std::string ServeHelp() {
-  CLI::App app;
-  Results results;
-  AddAll(app, results);
-  app.get_formatter()->column_width(kHelpColumn);
-  app.name("activescale serve");
-  return app.help();
+Usage ServeUsage() {
+  Usage usage{.name = "serve",
+              .about =
+                  "Takes metrics from Envoys and serves them to Kubernetes; also what runs when "
+                  "only flags are given. A flag wins over its variable, that over the file of "
+                  "--config, that over the default."};
+  for (const Setting& setting : Settings()) usage.flags.push_back(FlagOf(setting));
+  usage.flags.push_back({.name = "--config",
+                         .kind = "FILE",
+                         .variable = "ACTIVESCALE_CONFIG",
+                         .help = "YAML file with settings by these names.",
+                         .group = std::string(kProcessGroup)});
+  usage.flags.push_back({.name = "--help",
+                         .letter = "-h",
+                         .help = "Print this and exit.",
+                         .group = std::string(kProcessGroup)});
+  return usage;
 }
 
 }  // namespace activescale::app

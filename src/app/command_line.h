@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/usage.h"
+
 namespace activescale::app {
 
 /// Arguments of `serve`, taken apart and not yet judged.
@@ -20,7 +22,7 @@ struct CommandLine {
 /// Reads arguments as pflag and Go's flag package do: `--ttl=5s`, `--ttl 5s`, `-ttl=5s`, `-v=4`.
 [[nodiscard]] CommandLine ParseCommandLine(const std::vector<std::string>& arguments);
 
-/// The text of `activescale serve --help`: every setting by group, with variable and default.
-[[nodiscard]] std::string ServeHelp();
+/// How `serve` is called: every setting, by group.
+[[nodiscard]] Usage ServeUsage();
 
 }  // namespace activescale::app

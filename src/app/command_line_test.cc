@@ -66,7 +66,7 @@ TEST(CommandLineTest, HelpNamesEverySettingItsVariableAndDefault) {
   EXPECT_TRUE(ParseCommandLine({"--help"}).help);
   EXPECT_TRUE(ParseCommandLine({"-h"}).help);
   EXPECT_FALSE(ParseCommandLine({}).help);
-  const std::string help = ServeHelp();
+  const std::string help = HelpText(ServeUsage());
   for (const Setting& setting : Settings()) {
     // A long name stands on a line of its own.
     EXPECT_THAT(help, ::testing::ContainsRegex("--" + std::string(setting.name) + "[ \n]"));

@@ -40,32 +40,49 @@ struct DoctorFlags {
 };
 
 void AddFlags(CLI::App& app, DoctorFlags& f) {
-  app.add_option("--hpa", f.hpa, "look at this HPA and its pods too")->type_name("NAMESPACE/NAME");
+  app.name("doctor");
+  app.description(
+      "Why is there no metric? Each check is ok, a warning or a failure with what to do. "
+      "Exit code: 0, 1 with warnings, 2 with failures.");
+  const std::string cluster = "Cluster";
+  app.add_option("--hpa", f.hpa, "look at this HPA and its pods too")
+      ->type_name("NAMESPACE/NAME")
+      ->group(cluster);
   app.add_option("--service", f.service, "the Service of the installation")
       ->type_name("NAMESPACE/NAME")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(cluster);
   app.add_option("--kubeconfig", f.kubeconfig,
                  "access to the cluster; by default KUBECONFIG, ~/.kube/config, the pod's service "
                  "account")
-      ->type_name("FILE");
-  app.add_option("--context", f.context, "of the kubeconfig; by default its current-context");
+      ->type_name("FILE")
+      ->group(cluster);
+  app.add_option("--context", f.context, "of the kubeconfig; by default its current-context")
+      ->group(cluster);
   app.add_option("--health-address", f.health_addresses,
                  "health port to ask directly, as after kubectl port-forward; may be repeated")
-      ->type_name("HOST:PORT");
-  app.add_flag("--standalone", f.standalone, "look at a process on this machine, not at a cluster");
-  app.add_option("--grpc-address", f.grpc_address, "standalone: its push port")
       ->type_name("HOST:PORT")
-      ->capture_default_str();
-  app.add_option("--secure-address", f.secure_address, "standalone: its HTTPS port")
-      ->type_name("HOST:PORT")
-      ->capture_default_str();
+      ->group(cluster);
+  const std::string process = "A process on this machine";
+  app.add_flag("--standalone", f.standalone, "look at that, not at a cluster")->group(process);
+  const auto add_address = [&](const char* name, std::string& value, const char* help) {
+    app.add_option(name, value, help)
+        ->type_name("HOST:PORT")
+        ->capture_default_str()
+        ->group(process);
+  };
+  add_address("--grpc-address", f.grpc_address, "its push port");
+  add_address("--secure-address", f.secure_address, "its HTTPS port");
+  const std::string bootstrap = "An Envoy bootstrap";
   app.add_option("--envoy-config", f.envoy_config,
-                 "say what an Envoy bootstrap (YAML or JSON) lacks; looks at nothing else")
-      ->type_name("FILE");
-  app.add_option("--ttl", f.ttl, "with --envoy-config: the TTL that its flushes must keep up with")
+                 "say what this file (YAML or JSON) lacks; looks at nothing else")
+      ->type_name("FILE")
+      ->group(bootstrap);
+  app.add_option("--ttl", f.ttl, "the TTL that its flushes must keep up with")
       ->type_name("DURATION")
-      ->capture_default_str();
-  app.add_option("--output", f.output, "text or json")
+      ->capture_default_str()
+      ->group(bootstrap);
+  app.add_option("--output", f.output, "form of the report")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
 }
@@ -138,11 +155,7 @@ base::Result<insight::Findings> Look(const DoctorFlags& f, const Environment& en
 }  // namespace
 
 int RunDoctor(std::span<const std::string> arguments, const Environment& environment) {
-  CLI::App app(
-      "Why is there no metric? Each check is ok, a warning or a failure with what to do. Exit "
-      "code: "
-      "0, 1 with warnings, 2 with failures.",
-      "doctor");
+  CLI::App app;
   DoctorFlags flags;
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, arguments)) return *code;
@@ -161,5 +174,7 @@ int RunDoctor(std::span<const std::string> arguments, const Environment& environ
   }
   return kExitFailures;
 }
+
+Usage DoctorUsage() { return UsageWith(AddFlags); }
 
 }  // namespace activescale::app

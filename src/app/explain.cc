@@ -25,6 +25,8 @@ struct ExplainFlags {
 };
 
 void AddFlags(CLI::App& app, ExplainFlags& f) {
+  app.name("explain");
+  app.description("What an HPA saw, what its controller makes of it, and why.");
   app.add_option("hpa", f.hpa, "hpa/NAMESPACE/NAME");
   app.add_option("--from", f.from, "explain what --save wrote, without a cluster")
       ->type_name("FILE");
@@ -33,11 +35,13 @@ void AddFlags(CLI::App& app, ExplainFlags& f) {
   app.add_option("--kubeconfig", f.kubeconfig,
                  "access to the cluster; by default KUBECONFIG, ~/.kube/config, the pod's service "
                  "account")
-      ->type_name("FILE");
-  app.add_option("--context", f.context, "of the kubeconfig; by default its current-context");
+      ->type_name("FILE")
+      ->group("Cluster");
+  app.add_option("--context", f.context, "of the kubeconfig; by default its current-context")
+      ->group("Cluster");
   app.add_option("--replicas", f.replicas, "say also what would have to change to reach this many")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--output", f.output, "text or json")
+  app.add_option("--output", f.output, "form of the explanation")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
 }
@@ -85,11 +89,13 @@ base::Result<void> ExplainAll(const ExplainFlags& f, const Environment& environm
 }  // namespace
 
 int RunExplain(std::span<const std::string> arguments, const Environment& environment) {
-  CLI::App app("What an HPA saw, what its controller makes of it, and why.", "explain");
+  CLI::App app;
   ExplainFlags flags;
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, arguments)) return *code;
   return Finish(app, ExplainAll(flags, environment));
 }
+
+Usage ExplainUsage() { return UsageWith(AddFlags); }
 
 }  // namespace activescale::app

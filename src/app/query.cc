@@ -36,26 +36,34 @@ struct QueryFlags {
 };
 
 void AddFlags(CLI::App& app, QueryFlags& f) {
+  app.name("query");
+  app.description("Asks a server of Prometheus's query API: Activescale or Prometheus itself.");
   app.add_option("expression", f.expression, "PromQL")->type_name("EXPR")->required();
+  const std::string group = "Where to ask";
   CLI::Option* const server =
       app.add_option("--server", f.server, "what --query-address of a server says, with its prefix")
           ->type_name("URL")
-          ->capture_default_str();
+          ->capture_default_str()
+          ->group(group);
   app.add_option("--data-dir", f.data_dir,
                  "ask the history that serve --data-dir keeps in this folder, without a server")
-      ->type_name("DIR")
-      ->excludes(server);
+      ->type_name("FOLDER")
+      ->excludes(server)
+      ->group(group);
   app.add_option("--range", f.range, "the values of the time until now, instead of one")
       ->type_name("DURATION");
   app.add_option("--step", f.step, "between two values of a range; by default a 60th of it")
       ->type_name("DURATION");
-  app.add_option("--output", f.output, "table, json or csv")
+  app.add_option("--output", f.output, "form of the answer")
       ->check(CLI::IsMember({"table", "json", "csv"}))
       ->capture_default_str();
-  app.add_option("--token-file", f.token_file, "file with the bearer token")->type_name("FILE");
+  app.add_option("--token-file", f.token_file, "file with the bearer token")
+      ->type_name("FILE")
+      ->group(group);
   app.add_option("--ca-file", f.ca_file, "authorities of the server's certificate, PEM")
-      ->type_name("FILE");
-  app.add_flag("--insecure", f.insecure, "do not verify the server's certificate");
+      ->type_name("FILE")
+      ->group(group);
+  app.add_flag("--insecure", f.insecure, "do not verify the server's certificate")->group(group);
   app.add_flag("--partial-window", f.partial, "take a value whose window was not recorded whole");
 }
 
@@ -121,8 +129,7 @@ base::Result<void> Print(const QueryFlags& f, const std::string& body) {
 }  // namespace
 
 int RunQuery(std::span<const std::string> arguments, const Environment&) {
-  CLI::App app("Asks a server of Prometheus's query API: Activescale or Prometheus itself.",
-               "query");
+  CLI::App app;
   QueryFlags flags;
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, arguments)) return *code;
@@ -139,5 +146,7 @@ int RunQuery(std::span<const std::string> arguments, const Environment&) {
   }
   return kExitOk;
 }
+
+Usage QueryUsage() { return UsageWith(AddFlags); }
 
 }  // namespace activescale::app

@@ -95,6 +95,9 @@ base::Result<sim::RecommendInput> ReadInput(const RecommendFlags& f) {
 }
 
 void AddFlags(CLI::App& app, RecommendFlags& f) {
+  app.name("recommend");
+  app.description(
+      "Target, minimum, maximum and scale-down window from a recorded history of work.");
   app.add_option("--inflight", f.high, "CSV of time,inflight: a high quantile (0.75) of the work")
       ->type_name("FILE");
   app.add_option("--inflight-median", f.mid, "CSV of its median, for maxReplicas")
@@ -127,12 +130,13 @@ base::Result<void> RunAll(const RecommendFlags& f) {
 }  // namespace
 
 int RunRecommend(std::span<const std::string> arguments, const Environment&) {
-  CLI::App app("Target, minimum, maximum and scale-down window from a recorded history of work.",
-               "recommend");
+  CLI::App app;
   RecommendFlags flags;
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, arguments)) return *code;
   return Finish(app, RunAll(flags));
 }
+
+Usage RecommendUsage() { return UsageWith(AddFlags); }
 
 }  // namespace activescale::app

@@ -122,7 +122,7 @@ void HistoryFlags::AddTo(CLI::App& app) {
   CLI::Option* const prometheus =
       app.add_option("--prometheus", url, "take the work from this Prometheus")->type_name("URL");
   app.add_option("--data-dir", data_dir, "take it from the history that serve --data-dir keeps")
-      ->type_name("DIR")
+      ->type_name("FOLDER")
       ->excludes(prometheus)
       ->group(group);
   prometheus->group(group);
@@ -175,7 +175,7 @@ std::optional<int> ParseFlags(CLI::App& app, std::span<const std::string> argume
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
-      std::fputs(app.help().c_str(), stdout);
+      std::fputs(HelpText(UsageOf(app)).c_str(), stdout);
       return kExitOk;
     }
     return Finish(app, base::Fail(base::Code::kInvalidArgument, error.what()));

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/usage.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "sim/history.h"
@@ -57,6 +58,15 @@ struct HistoryFlags {
 /// The parts of a flag's NAMESPACE/NAME. Errors: kInvalidArgument, naming the flag.
 [[nodiscard]] base::Result<std::pair<std::string, std::string>> SplitName(const std::string& flag,
                                                                           const std::string& text);
+
+/// The usage of a command whose flags `add` gives to a parser, with its name and description.
+template <typename Flags>
+[[nodiscard]] Usage UsageWith(void (*add)(CLI::App&, Flags&)) {
+  CLI::App app;
+  Flags flags;
+  add(app, flags);
+  return UsageOf(app);
+}
 
 /// Parses `arguments`; nothing if the command is to run, else its exit code (help was printed, or
 /// what is wrong).

@@ -59,6 +59,8 @@ std::vector<std::string> PathNames() {
 }
 
 void AddFlags(CLI::App& app, SimulateFlags& f) {
+  app.name("simulate");
+  app.description("What an HPA or a ScaledObject would do with a load, without a cluster.");
   app.add_option("--hpa", f.hpa,
                  "manifest of an HPA or a ScaledObject; without it: inbound_active_requests, "
                  "target 10, 2 to 20 replicas")
@@ -128,7 +130,7 @@ void AddFlags(CLI::App& app, SimulateFlags& f) {
   app.add_option("--sweep", f.sweep, "settings to try, e.g. target=2..12,window=0..1800/300")
       ->group(run);
   const std::string result = "Result";
-  app.add_option("--output", f.output, "table, json, csv (the timeline) or html")
+  app.add_option("--output", f.output, "form of the result; csv is the timeline")
       ->check(CLI::IsMember({"table", "json", "csv", "html"}))
       ->capture_default_str()
       ->group(result);
@@ -335,12 +337,13 @@ base::Result<void> RunAll(const SimulateFlags& f) {
 }  // namespace
 
 int RunSimulate(std::span<const std::string> arguments, const Environment&) {
-  CLI::App app("What an HPA or a ScaledObject would do with a load, without a cluster.",
-               "simulate");
+  CLI::App app;
   SimulateFlags flags;
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, arguments)) return *code;
   return Finish(app, RunAll(flags));
 }
+
+Usage SimulateUsage() { return UsageWith(AddFlags); }
 
 }  // namespace activescale::app

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/load_config.h"
+#include "app/usage.h"
 
 namespace activescale::app {
 
@@ -12,5 +13,11 @@ int RunSimulate(std::span<const std::string> arguments, const Environment& envir
 
 /// `activescale recommend`: target, minimum, maximum and window from a recorded history.
 int RunRecommend(std::span<const std::string> arguments, const Environment& environment);
+
+/// How it is called.
+[[nodiscard]] Usage SimulateUsage();
+
+/// How it is called.
+[[nodiscard]] Usage RecommendUsage();
 
 }  // namespace activescale::app

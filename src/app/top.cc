@@ -33,23 +33,29 @@ struct TopFlags {
 };
 
 void AddFlags(CLI::App& app, TopFlags& f) {
+  app.name("top");
+  app.description("Workloads with what their pods have in flight, most first.");
   app.add_option("-n,--namespace", f.ns, "only this one; by default all")->type_name("NAMESPACE");
   app.add_option("--kubeconfig", f.kubeconfig,
                  "access to the cluster; by default KUBECONFIG, ~/.kube/config, the pod's service "
                  "account")
-      ->type_name("FILE");
-  app.add_option("--context", f.context, "of the kubeconfig; by default its current-context");
+      ->type_name("FILE")
+      ->group("Cluster");
+  app.add_option("--context", f.context, "of the kubeconfig; by default its current-context")
+      ->group("Cluster");
   app.add_option("--service", f.service, "the Service of the installation, for the column AHEAD")
       ->type_name("NAMESPACE/NAME")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group("Cluster");
   app.add_option("--health-address", f.health_addresses,
                  "health port to ask directly, as after kubectl port-forward; may be repeated")
-      ->type_name("HOST:PORT");
+      ->type_name("HOST:PORT")
+      ->group("Cluster");
   app.add_option("--interval", f.interval, "time between two looks")
       ->type_name("DURATION")
       ->capture_default_str();
   app.add_flag("--once", f.once, "one look, then end");
-  app.add_option("--output", f.output, "text, or json with one line a look")
+  app.add_option("--output", f.output, "form of a look; json is one line")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
 }
@@ -102,11 +108,13 @@ base::Result<void> Watch(const TopFlags& f, const Environment& environment) {
 }  // namespace
 
 int RunTop(std::span<const std::string> arguments, const Environment& environment) {
-  CLI::App app("Workloads with what their pods have in flight, most first.", "top");
+  CLI::App app;
   TopFlags flags;
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, arguments)) return *code;
   return Finish(app, Watch(flags, environment));
 }
+
+Usage TopUsage() { return UsageWith(AddFlags); }
 
 }  // namespace activescale::app
