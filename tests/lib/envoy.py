@@ -3,14 +3,12 @@
 import importlib.util
 import json
 import pathlib
-import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.lib.api import HttpClient
 from tests.lib.process import Process, free_ports
 
-START_ATTEMPTS = 3
 _HTTP2 = {
     "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
         "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
@@ -111,17 +109,9 @@ class Envoy(Process):
         super().__init__(name, argv, folder)
 
     def start(self) -> "Envoy":
-        """Starts it again when it aborts before it is ready: its gRPC library does so now and then
-        (epoll_wait on a descriptor that it has closed), which says nothing about the receiver."""
-        for attempts_left in reversed(range(START_ATTEMPTS)):
-            self._admin_path.unlink(missing_ok=True)
-            super().start()
-            try:
-                self.wait_ready(lambda: self.admin("/ready").body == b"LIVE\n", 30)
-                break
-            except RuntimeError:
-                if self.exit_code != -signal.SIGABRT or not attempts_left:
-                    raise
+        self._admin_path.unlink(missing_ok=True)
+        super().start()
+        self.wait_ready(lambda: self.admin("/ready").body == b"LIVE\n", 30)
         return self
 
     def admin(self, path: str):
