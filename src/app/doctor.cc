@@ -175,6 +175,6 @@ int RunDoctor(std::span<const std::string> arguments, const Environment& environ
   return kExitFailures;
 }
 
-Usage DoctorUsage() { return UsageWith(AddFlags); }
+Usage DoctorUsage() { return UsageWith<DoctorFlags>(AddFlags); }
 
 }  // namespace activescale::app

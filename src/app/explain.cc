@@ -96,6 +96,6 @@ int RunExplain(std::span<const std::string> arguments, const Environment& enviro
   return Finish(app, ExplainAll(flags, environment));
 }
 
-Usage ExplainUsage() { return UsageWith(AddFlags); }
+Usage ExplainUsage() { return UsageWith<ExplainFlags>(AddFlags); }
 
 }  // namespace activescale::app

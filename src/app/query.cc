@@ -147,6 +147,6 @@ int RunQuery(std::span<const std::string> arguments, const Environment&) {
   return kExitOk;
 }
 
-Usage QueryUsage() { return UsageWith(AddFlags); }
+Usage QueryUsage() { return UsageWith<QueryFlags>(AddFlags); }
 
 }  // namespace activescale::app

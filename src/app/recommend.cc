@@ -137,6 +137,6 @@ int RunRecommend(std::span<const std::string> arguments, const Environment&) {
   return Finish(app, RunAll(flags));
 }
 
-Usage RecommendUsage() { return UsageWith(AddFlags); }
+Usage RecommendUsage() { return UsageWith<RecommendFlags>(AddFlags); }
 
 }  // namespace activescale::app

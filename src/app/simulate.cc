@@ -344,6 +344,6 @@ int RunSimulate(std::span<const std::string> arguments, const Environment&) {
   return Finish(app, RunAll(flags));
 }
 
-Usage SimulateUsage() { return UsageWith(AddFlags); }
+Usage SimulateUsage() { return UsageWith<SimulateFlags>(AddFlags); }
 
 }  // namespace activescale::app

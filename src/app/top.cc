@@ -115,6 +115,6 @@ int RunTop(std::span<const std::string> arguments, const Environment& environmen
   return Finish(app, Watch(flags, environment));
 }
 
-Usage TopUsage() { return UsageWith(AddFlags); }
+Usage TopUsage() { return UsageWith<TopFlags>(AddFlags); }
 
 }  // namespace activescale::app

@@ -19,8 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr const char* kList = "LIST /apis/discovery.k8s.io/v1/endpointslices";
-constexpr const char* kWatch = "WATCH /apis/discovery.k8s.io/v1/endpointslices";
+constexpr const char* kListSlices = "LIST /apis/discovery.k8s.io/v1/endpointslices";
+constexpr const char* kWatchSlices = "WATCH /apis/discovery.k8s.io/v1/endpointslices";
 
 /// Endpoints as "address=pod", at a port of the name "http" and one of the name "grpc".
 std::string Slice(const std::string& name, const std::string& service, const std::string& family,
@@ -46,8 +46,8 @@ class EndpointWatchTest : public ::testing::Test {
   ~EndpointWatchTest() override { loop_.Stop(); }
 
   void Listed(const std::vector<std::string>& slices, const std::vector<std::string>& events = {}) {
-    server_.On(kList, Respond(200, ListJson(slices, "5")));
-    server_.On(kWatch, WatchAndHang(events));
+    server_.On(kListSlices, Respond(200, ListJson(slices, "5")));
+    server_.On(kWatchSlices, WatchAndHang(events));
   }
   /// Asks until `enough` of the answer, a line for each endpoint.
   std::vector<std::string> Find(const std::string& selector, const std::string& port,

@@ -14,7 +14,7 @@ namespace {
 
 using metric::MetricKind;
 using std::chrono::seconds;
-using State = store::PodReading::State;
+using ReadingState = store::PodReading::State;
 
 constexpr auto kKind = MetricKind::kInboundActiveRequests;
 
@@ -31,7 +31,7 @@ class StandingStoreTest : public testing::Test {
     std::vector<double> values;
     standing_.Read(keys, kKind, [&values](const base::Result<store::ReadResult>& result) {
       for (const store::PodReading& reading : result->readings) {
-        values.push_back(reading.state == State::kMissing ? -1 : reading.value.ToDouble());
+        values.push_back(reading.state == ReadingState::kMissing ? -1 : reading.value.ToDouble());
       }
     });
     return values;
