@@ -88,7 +88,7 @@ std::string ValuesSection(const std::vector<Usage>& commands) {
   return text;
 }
 
-constexpr std::string_view kHead = R"(.SH NAME
+constexpr std::string_view kManHead = R"(.SH NAME
 activescale \- scale Kubernetes workloads by what Envoys have in flight
 .SH SYNOPSIS
 \fBactivescale\fR \fICOMMAND\fR [\fIFLAGS\fR]
@@ -152,7 +152,7 @@ std::string ManPage(const std::vector<Usage>& commands, std::string_view version
   }
   std::string text =
       fmt::format(".TH ACTIVESCALE 1 \"\" \"activescale {}\" \"User Commands\"\n", version);
-  text += kHead;
+  text += kManHead;
   for (const Usage& usage : listed) text += CommandSection(usage);
   text += ValuesSection(listed);
   return text + std::string(kTail);

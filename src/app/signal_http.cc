@@ -15,8 +15,6 @@ namespace activescale::app {
 
 namespace {
 
-constexpr std::chrono::seconds kFilePollInterval{2};
-
 /// Of the series that this process makes.
 std::vector<series::MetricMetadata> OwnMetadata(const Config& config) {
   std::vector<series::MetricMetadata> all;

@@ -16,7 +16,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds kMaintenanceInterval{5};
-constexpr seconds kFilePollInterval{2};
 /// A fifth of what KEDA may wait for a wake-up after the flush that made it.
 constexpr std::chrono::milliseconds kActivityInterval{20};
 constexpr size_t kMaxActivityStreams = 4096;

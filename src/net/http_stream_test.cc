@@ -146,6 +146,10 @@ TEST_P(StreamingServerTest, AStreamMayRestForLongerThanAnyTimeout) {
   ASSERT_TRUE(stream->Send(Text("a\n\n")));
   static_cast<void>(client->ReadUntil("\r\n\r\n"));
   EXPECT_EQ(client->ReadUntil("\n\n"), "a\n\n");
+  // Once the server's one thread has answered this it knows, too, that the piece has been written.
+  auto other = Connect();
+  ASSERT_TRUE(other->Send("GET /other HTTP/1.1\r\nHost: test\r\n\r\n"));
+  EXPECT_THAT(other->ReadUntil("\r\n\r\n"), HasSubstr("200"));
   for (int i = 0; i < 20; ++i) {
     server_->clock.Advance(seconds(60));
     std::this_thread::sleep_for(milliseconds(3));  // several sweeps
