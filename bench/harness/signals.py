@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 import socket
-import struct
 import tempfile
 import time
 import urllib.parse
@@ -17,6 +16,7 @@ from statistics import median, quantiles
 
 from harness import build
 from harness.server import ServerFailure, free_ports, running_process
+from tests.lib import remote_write
 
 NAME = "signals.query"
 SERIES = 1000
@@ -28,50 +28,23 @@ QUERY = f'sum(max_over_time({METRIC}{{namespace=~"loki", quantile="0.75"}}[2m]))
 PROMETHEUS = build.ROOT / ".cache/prometheus/usr/bin/prometheus"
 
 
-def varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def field(number: int, payload: bytes) -> bytes:
-    return varint(number << 3 | 2) + varint(len(payload)) + payload
-
-
-def snappy(plain: bytes) -> bytes:
-    """Snappy's block format without any compression."""
-    out = bytearray(varint(len(plain)))
-    for start in range(0, len(plain), 60):
-        literal = plain[start : start + 60]
-        out.append((len(literal) - 1) << 2)
-        out += literal
-    return bytes(out)
-
-
 def write_request(now_ms: int) -> bytes:
     """Two minutes of every series, as remote_write 1.0."""
-    message = bytearray()
-    for index in range(SERIES):
-        labels = {
-            "__name__": METRIC,
-            "instance": f"10.0.{index // 250}.{index % 250}:3100",
-            "job": "loki",
-            "namespace": "loki",
-            "pod": f"query-scheduler-{index}",
-            "quantile": "0.75",
-        }
-        series = b"".join(
-            field(1, field(1, name.encode()) + field(2, value.encode()))
-            for name, value in labels.items()
+    times = range(now_ms - WINDOW_MS + STEP_MS, now_ms + 1, STEP_MS)
+    return remote_write.body(
+        (
+            {
+                "__name__": METRIC,
+                "instance": f"10.0.{index // 250}.{index % 250}:3100",
+                "job": "loki",
+                "namespace": "loki",
+                "pod": f"query-scheduler-{index}",
+                "quantile": "0.75",
+            },
+            [(float((index * 7 + time_ms // STEP_MS * 3) % 40), time_ms) for time_ms in times],
         )
-        for time_ms in range(now_ms - WINDOW_MS + STEP_MS, now_ms + 1, STEP_MS):
-            value = float((index * 7 + time_ms // STEP_MS * 3) % 40)
-            series += field(2, b"\x09" + struct.pack("<d", value) + b"\x10" + varint(time_ms))
-        message += field(1, series)
-    return snappy(bytes(message))
+        for index in range(SERIES)
+    )
 
 
 class Api:
@@ -151,13 +124,10 @@ def once() -> dict[str, dict[str, float]]:
         apis = {"activescale": Api(query_port), "prometheus": Api(prometheus_port)}
         now_ms = int(time.time() * 1000)
         apis["activescale"].query(now_ms)  # from now on it is recorded
-        headers = {
-            "Content-Encoding": "snappy",
-            "Content-Type": "application/x-protobuf",
-            "X-Prometheus-Remote-Write-Version": "0.1.0",
-        }
         for receiver in (Api(write_port), apis["prometheus"]):
-            status, text = receiver.post("/api/v1/write", write_request(now_ms), headers)
+            status, text = receiver.post(
+                "/api/v1/write", write_request(now_ms), remote_write.HEADERS
+            )
             if status != 204:
                 raise ServerFailure(f"{NAME}: remote_write was answered with {status}: {text!r}")
         return ask_in_turns(apis, now_ms)

@@ -175,7 +175,7 @@ def test_a_tenant_sees_its_namespace_alone(ports, tokens):
     ports.values("held")  # from now on it is recorded
     for tenant, value in (("a", 1), ("b", 2)):
         series = {"__name__": "held", "namespace": names[tenant], "secret": tenant}
-        sample = remote_write.body(series, value, time.time())
+        sample = remote_write.body([(series, [(value, int(time.time() * 1000))])])
         assert ports.write(tokens["writer"], sample) == 204
     assert ports.values("held") == [1, 2]
     for account, tenant, value in (("reader a", "a", 1), ("reader b", "b", 2)):
