@@ -26,6 +26,13 @@ std::optional<int64_t> FromSeconds(double seconds) {
   return std::llround(seconds * base::kMsPerSecond);
 }
 
+std::optional<int64_t> ParseWhole(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.begin(), text.end(), value);
+  if (error != std::errc() || end != text.end()) return std::nullopt;
+  return value;
+}
+
 std::optional<double> ParseSeconds(std::string_view text) {
   const bool negative = text.starts_with('-');
   const auto seconds = promql::ParseDecimal(text.substr(negative ? 1 : 0));
@@ -134,26 +141,21 @@ base::Result<int64_t> LengthParameter(const Form& form, std::string_view name,
 base::Result<int64_t> CountParameter(const Form& form, std::string_view name) {
   const auto text = form.Find(name);
   if (!text) return 0;
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc() || end != text->data() + text->size() || value < 0) {
+  const auto value = ParseWhole(*text);
+  if (!value || *value < 0) {
     return Fail(
         Code::kInvalidArgument,
         fmt::format("invalid parameter \"{}\": \"{}\" is not a number from 0 on", name, *text));
   }
-  return value;
+  return *value;
 }
 
 base::Result<int64_t> LimitParameter(const Form& form, std::string_view name) {
   const auto text = form.Find(name);
   if (!text) return -1;
-  int64_t value = 0;
-  const char* const begin = text->begin() + (text->starts_with('+') ? 1 : 0);
-  const auto [end, error] = std::from_chars(begin, text->end(), value);
-  if (error != std::errc() || end != text->end()) {
-    return Fail(Code::kInvalidArgument, fmt::format("{} must be a number", name));
-  }
-  return value;
+  const auto value = ParseWhole(text->starts_with('+') ? text->substr(1) : *text);
+  if (!value) return Fail(Code::kInvalidArgument, fmt::format("{} must be a number", name));
+  return *value;
 }
 
 base::Result<series::Matchers> ParseSelector(std::string_view text, promql::Dialect dialect) {
