@@ -13,8 +13,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view kServiceName = "kubernetes.io/service-name";
-
 WatchGroup::Resource EndpointSlices() {
   return {.name = "endpointslices",
           .prefix = "/apis/discovery.k8s.io/v1",
@@ -84,7 +82,7 @@ base::Result<std::vector<ServiceEndpoint>> EndpointWatch::Find(std::string_view 
          it != slices_.end() && it->first.first == ns; ++it) {
       const Slice& slice = it->second;
       if (slice.ipv6 != ipv6 || !selector.Matches(slice.labels)) continue;
-      const std::string service(slice.labels.Get(kServiceName).value_or(""));
+      const std::string service(slice.labels.Get(kServiceNameLabel).value_or(""));
       for (const Port& at : slice.ports) {
         if (at.name != port && fmt::to_string(at.number) != port) continue;
         for (const auto& [host, pod] : slice.endpoints) {

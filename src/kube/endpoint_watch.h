@@ -16,6 +16,9 @@
 
 namespace activescale::kube {
 
+/// The label of an EndpointSlice that names its Service.
+inline constexpr std::string_view kServiceNameLabel = "kubernetes.io/service-name";
+
 /// Where one of those that serve a Service is reached.
 struct ServiceEndpoint {
   std::string service;
@@ -34,7 +37,7 @@ class EndpointWatch {
   EndpointWatch(const WatchGroup::Context& context, const std::vector<std::string>& namespaces);
 
   /// The endpoints of a namespace at the TCP port of that name or number, in the slices that match:
-  /// a slice has the labels of its Service, and `kubernetes.io/service-name`. A pod with addresses
+  /// a slice has the labels of its Service, and kServiceNameLabel. A pod with addresses
   /// of both families is there once, by IPv4. Errors: as WatchGroup::CheckNamespace.
   /// Source: kubernetes/api:discovery/v1/types.go.
   [[nodiscard]] base::Result<std::vector<ServiceEndpoint>> Find(std::string_view ns,

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "kube/endpoint_watch.h"
 #include "kube/json.h"
 
 namespace activescale::kube {
@@ -14,7 +15,7 @@ namespace json = boost::json;
 WatchTarget Target(const std::string& ns, const std::string& service) {
   return {.resource = "endpointslices",
           .path = fmt::format("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", ns),
-          .label_selector = "kubernetes.io/service-name=" + service,
+          .label_selector = fmt::format("{}={}", kServiceNameLabel, service),
           .field_selector = {},
           .metadata_only = false,
           .mask = {"endpoints.conditions", "endpoints.targetRef"}};
