@@ -189,7 +189,7 @@ base::Result<void> SignalHttp::PrepareScraper(const ProtectedPort::Parts& parts,
 }
 
 void SignalHttp::PollScrapeFile() {
-  scrape_client_->RunAfter(kFilePollInterval, [this] {
+  scrape_client_->RunAfter(telemetry::WatchedFile::kPollInterval, [this] {
     scrape_file_->Poll();
     PollScrapeFile();
   });

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "ingest/grpc_server.h"
 #include "keda/external_scaler_service.h"
+#include "telemetry/watched_file.h"
 
 namespace activescale::app {
 namespace {
@@ -142,7 +143,7 @@ base::Result<void> SignalPlane::Start() {
     if (scales_) scales_->Tick();
   });
   recording_ = loop_.Every(kRecordingInterval, [this] { RecordSignals(); });
-  file_polls_ = loop_.Every(kFilePollInterval, [this] {
+  file_polls_ = loop_.Every(telemetry::WatchedFile::kPollInterval, [this] {
     if (catalogue_file_.Poll()) RecordSignals();
   });
   if (exchange_) exchange_ticks_ = loop_.Every(ReplicaExchange::kInterval, [this] { Exchange(); });

@@ -38,9 +38,6 @@ class ExternalScalerService;
 
 namespace activescale::app {
 
-/// How often mounted files are read again.
-inline constexpr std::chrono::seconds kFilePollInterval{2};
-
 /// The recent past of what somebody asks for, and the expressions over it: always there, and at
 /// rest as long as nobody asks. Its loop is the thread "signals"; what waits for a disk is on the
 /// thread "history".

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -13,6 +14,9 @@ namespace activescale::telemetry {
 /// Threads: one at a time.
 class WatchedFile {
  public:
+  /// How often Poll is meant to be called.
+  static constexpr std::chrono::seconds kPollInterval{2};
+
   struct Options {
     std::string path;
     std::string what;            // for people: "file of signals"
@@ -28,8 +32,8 @@ class WatchedFile {
   /// Reads the file for the first time. Errors: kNotFound: it cannot be read; those of the use;
   /// with the path.
   [[nodiscard]] base::Result<void> Load();
-  /// Reads it again. Cost: one small read; meant for every second or two, which also finds changes
-  /// behind the symbolic links of mounted ConfigMaps. Returns whether a new text was put to use.
+  /// Reads it again. Cost: one small read, which also finds changes behind the symbolic links of
+  /// mounted ConfigMaps. Returns whether a new text was put to use.
   bool Poll();
 
  private:
