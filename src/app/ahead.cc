@@ -75,28 +75,25 @@ Ahead::Ahead(const Config& config, Cluster& cluster, const Parts& parts, const b
       tap_(parts.ingest),
       standing_(
           parts.store, [this](metric::PodKeyView pod) { return cluster_.pods().WorkloadOf(pod); },
-          config.ttl, clock, registry),
+          clock, registry),
       hands_({.instance = config.pod_name}, cluster.api(), clock, registry),
       runner_({.mode = ModeOf(config.scale_ahead), .polls = !config.redis.address.empty()},
               MakeSeams(), hands_, clock, registry),
       watch_(cluster.WatchContext(), config.namespaces, MakeListener()) {}
 
 scaleahead::Seams Ahead::MakeSeams() {
-  return {.reader_of = [this](const kube::HpaObject& hpa, size_t metric,
-                              const std::string& pods) { return ReaderOf(hpa, metric, pods); },
-          .pods_of = [this](std::string_view ns,
-                            const metric::Selector& selector) { return PodsOf(ns, selector); },
-          .workload_of = [this](metric::PodKeyView pod) { return cluster_.pods().WorkloadOf(pod); },
-          .acts_for = [this](std::string_view key) { return ActsFor(key); },
-          .watches_fresh = [this](std::string_view ns) { return watch_.Check(ns).has_value(); },
-          .raised = [this](const kube::HpaObject& hpa,
-                           const metric::Selector& selector) { OnRaised(hpa, selector); },
-          .halted =
-              [this](const kube::HpaObject* hpa) {
-                if (hpa == nullptr) return standing_.ReleaseAll();
-                standing_.Release(hpa->ns, hpa->target.name);
-              },
-          .post = [this](auto work) { loop_.Post(std::move(work)); }};
+  return {
+      .reader_of = [this](const kube::HpaObject& hpa, size_t metric,
+                          const std::string& pods) { return ReaderOf(hpa, metric, pods); },
+      .pods_of = [this](std::string_view ns,
+                        const metric::Selector& selector) { return PodsOf(ns, selector); },
+      .workload_of = [this](metric::PodKeyView pod) { return cluster_.pods().WorkloadOf(pod); },
+      .acts_for = [this](std::string_view key) { return ActsFor(key); },
+      .watches_fresh = [this](std::string_view ns) { return watch_.Check(ns).has_value(); },
+      .stepped = [this](const kube::HpaObject& hpa,
+                        const metric::Selector& selector) { OnStepped(hpa, selector); },
+      .broken = [this](const kube::HpaObject& hpa) { standing_.Release(hpa.ns, hpa.target.name); },
+      .post = [this](auto work) { loop_.Post(std::move(work)); }};
 }
 
 scaleahead::ObjectWatch::Listener Ahead::MakeListener() {
@@ -170,7 +167,7 @@ base::Result<std::vector<scaleahead::TargetPod>> Ahead::PodsOf(
   return pods;
 }
 
-void Ahead::OnRaised(const kube::HpaObject& hpa, const metric::Selector& selector) {
+void Ahead::OnStepped(const kube::HpaObject& hpa, const metric::Selector& selector) {
   auto pods = cluster_.pods().Select(hpa.ns, selector);
   if (pods) standing_.Stand(hpa.ns, hpa.target.name, *pods);
 }

@@ -65,7 +65,7 @@ class Ahead {
                                                   const std::string& pods);
   [[nodiscard]] base::Result<std::vector<scaleahead::TargetPod>> PodsOf(
       std::string_view ns, const metric::Selector& selector) const;
-  void OnRaised(const kube::HpaObject& hpa, const metric::Selector& selector);
+  void OnStepped(const kube::HpaObject& hpa, const metric::Selector& selector);
   [[nodiscard]] bool ActsFor(std::string_view key);
 
   const Config config_;

@@ -31,6 +31,7 @@ struct Target {
   int32_t spec_replicas = 0;
   int32_t status_replicas = 0;
   bool paused = false;
+  bool stepped = false;  // who wrote spec_replicas last took a step ahead: we, or another replica
 };
 
 /// What stands behind one metric's answer.

@@ -15,8 +15,6 @@ namespace {
 
 namespace json = boost::json;
 
-/// Who changed it, in the object's managedFields.
-constexpr std::string_view kFieldManager = "activescale-scale-ahead";
 constexpr std::string_view kController = "activescale.io/scale-ahead";
 /// A step that takes longer has no point any more: the controller syncs meanwhile.
 constexpr std::chrono::milliseconds kStepTimeout{2'000};

@@ -11,6 +11,9 @@
 
 namespace activescale::scaleahead {
 
+/// Who took a step, in the target's managedFields.
+inline constexpr std::string_view kFieldManager = "activescale-scale-ahead";
+
 /// Writes scales and events through the API server. Threads: any.
 class KubeHands final : public Hands {
  public:

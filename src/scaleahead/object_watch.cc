@@ -1,10 +1,12 @@
 #include "scaleahead/object_watch.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "base/log.h"
 #include "kube/json.h"
+#include "scaleahead/kube_hands.h"
 
 namespace activescale::scaleahead {
 namespace {
@@ -35,7 +37,20 @@ kube::WatchGroup::Resource Targets(std::string_view resource) {
           .prefix = "/apis/apps/v1",
           .field_selector = {},
           .metadata_only = false,
-          .mask = {"spec.replicas", "spec.selector", "spec.paused", "status.replicas"}};
+          .mask = {"spec.replicas", "spec.selector", "spec.paused", "status.replicas",
+                   "metadata.managedFields.manager",
+                   "metadata.managedFields.fieldsV1.f:spec.f:replicas"}};
+}
+
+/// Whether the last one who wrote the count was one who takes steps ahead: an owner loses a field
+/// that another one changes.
+bool IsStepped(const json::object& object) {
+  const json::value* owners = FindValue(object, {"metadata", "managedFields"});
+  if (owners == nullptr || !owners->is_array()) return false;
+  return std::ranges::any_of(owners->get_array(), [](const json::value& owner) {
+    return owner.is_object() && FindString(owner.get_object(), {"manager"}) == kFieldManager &&
+           FindValue(owner.get_object(), {"fieldsV1", "f:spec", "f:replicas"}) != nullptr;
+  });
 }
 
 int32_t FindCount(const json::object& object, std::initializer_list<std::string_view> path,
@@ -73,6 +88,7 @@ Target ReadTarget(const json::object& object, std::string_view kind, std::string
   }
   const json::value* paused = FindValue(object, {"spec", "paused"});
   target.paused = paused != nullptr && paused->is_bool() && paused->get_bool();
+  target.stepped = IsStepped(object);
   return target;
 }
 

@@ -186,10 +186,10 @@ void Runner::OnTarget(Target target) {
     if (other_pods) Rebuild(entry);
     if (!is_new && before != known.target.spec_replicas) {
       OnChange(entry, before, known.target.spec_replicas, now);
-      const bool raised = before < known.target.spec_replicas && entry.gate.mode == Mode::kOn;
-      if (raised && now >= paused_until_ && entry.memory.broken_until() <= now) {
-        seams_.raised(entry.hpa, known.selector);
-      }
+      if (before >= known.target.spec_replicas || !known.target.stepped) continue;
+      // Whichever replica took it: this one may act for the HPA next.
+      entry.memory.OnStep(known.target.spec_replicas, now);
+      seams_.stepped(entry.hpa, known.selector);
     }
   }
 }
@@ -205,9 +205,11 @@ void Runner::OnChange(Entry& entry, int32_t from, int32_t to, SteadyTime now) {
     entry.observed.reset();
   }
   if (entry.memory.undone() == undone) return;
-  metrics_.undone.Increment();
   const bool broken = entry.memory.broken_until() > now;
-  if (broken) seams_.halted(&entry.hpa);
+  if (broken) seams_.broken(entry.hpa);
+  // Every replica sees it, one tells.
+  if (!seams_.acts_for(ObjectKey(entry.hpa.ns, entry.hpa.name))) return;
+  metrics_.undone.Increment();
   const std::string text =
       fmt::format("the step ahead was undone, {} -> {} replicas{}", from, to,
                   broken ? "; it was the second one, so the next comes in five minutes at the "
@@ -487,7 +489,6 @@ void Runner::Pause(const StepResult& result, SteadyTime now) {
       std::max(pause_, std::min(result.retry_after.value_or(seconds(0)), kMaxPause));
   paused_until_ = now + pause;
   metrics_.paused.Set(1);
-  seams_.halted(nullptr);
   LOG_WARNING("no steps ahead for {} s: {}", pause.count(), result.message);
 }
 

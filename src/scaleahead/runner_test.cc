@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/testing/fake_clock.h"
+#include "scaleahead/testing/fake_hands.h"
 #include "scaleahead/testing/objects.h"
 #include "store/testing/fake_store.h"
 
@@ -19,28 +20,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-/// Notes what it is asked to do, and does it only when the test says how it ends.
-class FakeHands final : public Hands {
- public:
-  struct Call {
-    Step step;
-    std::move_only_function<void(StepResult)> done;
-  };
-  void Scale(const Step& step, std::move_only_function<void(StepResult)> done) override {
-    steps.push_back(step);
-    calls.push_back({step, std::move(done)});
-  }
-  void Tell(const kube::HpaObject& hpa, const Notice& notice) override {
-    notices.push_back(notice.reason);
-    notes.push_back(hpa.name + ": " + notice.note);
-  }
-
-  std::vector<Step> steps;
-  std::deque<Call> calls;
-  std::vector<std::string> notices;
-  std::vector<std::string> notes;
-};
 
 /// A runner in a world of one Deployment, whose pods and values a test sets.
 class RunnerTest : public testing::Test {
@@ -82,9 +61,9 @@ class RunnerTest : public testing::Test {
         },
         .acts_for = [this](std::string_view) { return acts_; },
         .watches_fresh = [this](std::string_view) { return fresh_; },
-        .raised = [this](const kube::HpaObject& hpa,
-                         const metric::Selector&) { raised_.push_back(hpa.name); },
-        .halted = [this](const kube::HpaObject* hpa) { halted_.push_back(hpa ? hpa->name : "*"); },
+        .stepped = [this](const kube::HpaObject& hpa,
+                          const metric::Selector&) { stepped_.push_back(hpa.name); },
+        .broken = [this](const kube::HpaObject& hpa) { broken_.push_back(hpa.name); },
         .post = [this](auto work) { posted_.push_back(std::move(work)); }};
   }
 
@@ -97,6 +76,13 @@ class RunnerTest : public testing::Test {
             .selector = "app=web",
             .spec_replicas = replicas,
             .status_replicas = replicas};
+  }
+
+  /// The same, its count written by a step ahead.
+  static Target Stepped(int32_t replicas, const std::string& version) {
+    Target target = Web(replicas, version);
+    target.stepped = true;
+    return target;
   }
 
   /// The HPA and its target, watched for long enough.
@@ -144,8 +130,8 @@ class RunnerTest : public testing::Test {
   bool partial_ = false;
   bool pods_known_ = true;
   int reads_ = 0;
-  std::vector<std::string> raised_;
-  std::vector<std::string> halted_;
+  std::vector<std::string> stepped_;
+  std::vector<std::string> broken_;
   std::deque<std::move_only_function<void()>> posted_;
   std::unique_ptr<Runner> runner_;
 };
@@ -382,25 +368,38 @@ TEST_F(RunnerTest, TwoUndoneStepsAreToldAndEndTheFastPathForFiveMinutes) {
   EXPECT_EQ(runner_->states().Of("shop", "web"), State::kOn);
 }
 
-TEST_F(RunnerTest, ValuesStandStillAfterARiseUntilStepsAreHalted) {
+TEST_F(RunnerTest, ValuesStandStillAfterAStepOfAnyReplicaAndOfNobodyElse) {
+  acts_ = false;
   Warm();
   runner_->OnTarget(Web(8, "2"));
-  EXPECT_EQ(raised_, std::vector<std::string>{"web"});
-  runner_->OnTarget(Web(6, "3"));
-  EXPECT_EQ(raised_.size(), 1U) << "not after a scale-down";
-  clock_.Advance(seconds(20));
-  Push(90'000);
-  End({.outcome = StepOutcome::kAway, .message = "503"});
-  EXPECT_EQ(halted_, std::vector<std::string>{"*"});
-  runner_->OnTarget(Web(9, "4"));
-  EXPECT_EQ(raised_.size(), 1U) << "not while no step can follow";
+  EXPECT_TRUE(stepped_.empty()) << "the controller or a person raised it";
+  runner_->OnTarget(Stepped(9, "3"));
+  EXPECT_EQ(stepped_, std::vector<std::string>{"web"});
+  runner_->OnTarget(Stepped(9, "4"));
+  EXPECT_EQ(stepped_.size(), 1U) << "the count did not change";
+  runner_->OnTarget(Stepped(6, "5"));
+  EXPECT_EQ(stepped_.size(), 1U) << "not after a scale-down";
 }
 
-TEST_F(RunnerTest, ValuesOfAnObservedHpaNeverStandStill) {
-  Make({.mode = Mode::kObserve});
+TEST_F(RunnerTest, TheCircuitIsKnownToAReplicaThatDidNotAct) {
+  acts_ = false;
   Warm();
-  runner_->OnTarget(Web(8, "2"));
-  EXPECT_TRUE(raised_.empty());
+  for (int i = 0; i < 2; ++i) {
+    runner_->OnTarget(Stepped(8, std::to_string(10 * i + 2)));
+    clock_.Advance(seconds(10));
+    runner_->OnTarget(Web(2, std::to_string(10 * i + 3)));
+    clock_.Advance(seconds(20));
+  }
+  Tick();
+  EXPECT_EQ(runner_->states().Of("shop", "web"), State::kBroken);
+  EXPECT_EQ(broken_, std::vector<std::string>{"web"});
+  EXPECT_TRUE(hands_.notices.empty()) << "the replica that acts tells";
+  acts_ = true;  // the other one is gone
+  Push(40'000);
+  EXPECT_TRUE(hands_.steps.empty());
+  clock_.Advance(std::chrono::minutes(5));
+  Push(40'000);
+  EXPECT_EQ(hands_.steps.size(), 1U);
 }
 
 TEST_F(RunnerTest, WhoComesAnewIsWatchedFirst) {

@@ -122,8 +122,8 @@ class World {
             },
             .acts_for = [](std::string_view) { return true; },
             .watches_fresh = [](std::string_view) { return true; },
-            .raised = [](const kube::HpaObject&, const metric::Selector&) {},
-            .halted = [](const kube::HpaObject*) {},
+            .stepped = [](const kube::HpaObject&, const metric::Selector&) {},
+            .broken = [](const kube::HpaObject&) {},
             .post = [this](auto work) { posted_.push_back(std::move(work)); }};
   }
 

@@ -46,11 +46,10 @@ struct Seams {
   std::function<bool(std::string_view key)> acts_for;
   /// Whether the watches of a namespace are fresh enough to act on.
   std::function<bool(std::string_view ns)> watches_fresh;
-  /// The target of an HPA that steps are taken for was scaled up, by anybody: its new pods will
-  /// take over load.
-  std::function<void(const kube::HpaObject& hpa, const metric::Selector& pods)> raised;
-  /// Steps can be taken no more: of one HPA, or of all (null).
-  std::function<void(const kube::HpaObject* hpa)> halted;
+  /// A step was taken for an HPA, by this replica or another one: its new pods will take over load.
+  std::function<void(const kube::HpaObject& hpa, const metric::Selector& pods)> stepped;
+  /// The circuit of an HPA opened: its steps were undone.
+  std::function<void(const kube::HpaObject& hpa)> broken;
   /// Runs work on the runner's thread, after this call. Threads: any.
   std::function<void(std::move_only_function<void()>)> post;
 };

@@ -9,54 +9,47 @@ using base::MutexLock;
 using store::PodReading;
 
 StandingStore::StandingStore(store::SampleStore& store, WorkloadOf workload_of,
-                             std::chrono::nanoseconds ttl, const base::Clock& clock,
-                             telemetry::Registry& registry)
+                             const base::Clock& clock, telemetry::Registry& registry)
     : store_(store),
       workload_of_(std::move(workload_of)),
-      ttl_(ttl),
       clock_(clock),
       replaced_(registry.AddCounter("activescale_scale_ahead_standing_values_total",
-                                    "Values that were served as of the moment of a scale-up, as "
-                                    "new pods were taking over load.")) {}
+                                    "Values that were served as of the moment of a step, as new "
+                                    "pods were taking over load.")) {}
 
 void StandingStore::Stand(const std::string& ns, const std::string& workload,
                           const std::vector<metric::PodKey>& pods) {
   const Key key(ns, workload);
+  const auto taking = std::make_shared<Taking>();
+  taking->until = clock_.Now() + kTime;
   {
     const MutexLock lock(mutex_);
-    Standing& standing = standing_[key];
-    const base::SteadyTime now = clock_.Now();
-    if (standing.until <= now) standing = {};
-    standing.until = now + kTime;
+    standing_[key].coming = taking;
     any_.store(true, std::memory_order_relaxed);
-    if (standing.known) return;
   }
   for (size_t i = 0; i < metric::kMetricKindCount; ++i) {
     const auto kind = static_cast<metric::MetricKind>(i);
-    store_.Read(pods, kind, [this, key, pods, kind](const base::Result<store::ReadResult>& result) {
-      Take(key, pods, kind, result);
-    });
+    store_.Read(pods, kind,
+                [this, key, pods, kind, taking](const base::Result<store::ReadResult>& result) {
+                  Take(key, pods, kind, taking, result);
+                });
   }
 }
 
 void StandingStore::Take(const Key& key, const std::vector<metric::PodKey>& pods,
-                         metric::MetricKind kind, const base::Result<store::ReadResult>& result) {
+                         metric::MetricKind kind, const std::shared_ptr<Taking>& taking,
+                         const base::Result<store::ReadResult>& result) {
   const MutexLock lock(mutex_);
-  const auto found = standing_.find(key);
-  if (found == standing_.end() || found->second.known) return;
   // What is not known whole shall not stand.
-  if (!result || result->partial) {
-    standing_.erase(found);
-    any_.store(!standing_.empty(), std::memory_order_relaxed);
-    return;
+  taking->whole = taking->whole && result && !result->partial;
+  for (size_t i = 0; taking->whole && i < pods.size(); ++i) {
+    taking->pods[pods[i].name][static_cast<size_t>(kind)] = result->readings[i];
   }
-  Standing& standing = found->second;
-  const auto index = static_cast<size_t>(kind);
-  for (size_t i = 0; i < pods.size(); ++i) {
-    standing.pods[pods[i].name][index] = result->readings[i];
-  }
-  standing.read[index] = true;
-  standing.known = std::ranges::all_of(standing.read, [](bool read) { return read; });
+  if (--taking->left > 0) return;
+  const auto found = standing_.find(key);
+  if (found == standing_.end() || found->second.coming != taking) return;
+  if (taking->whole) found->second.taken = taking;
+  found->second.coming.reset();
 }
 
 void StandingStore::Release(const std::string& ns, const std::string& workload) {
@@ -81,15 +74,21 @@ void StandingStore::Read(std::vector<metric::PodKey> pods, metric::MetricKind ki
 
 /// The reading that stands for a pod; one that came later is missing.
 std::optional<PodReading> StandingStore::Find(const Key& key, const std::string& pod,
-                                              metric::MetricKind kind, base::SteadyTime now) const {
+                                              metric::MetricKind kind) const {
   const auto found = standing_.find(key);
-  if (found == standing_.end() || !found->second.known) return std::nullopt;
-  const auto known = found->second.pods.find(pod);
-  if (known == found->second.pods.end()) return PodReading();
-  const PodReading& reading = known->second[static_cast<size_t>(kind)];
-  const bool missing = reading.state == PodReading::State::kMissing;
-  if (!missing && now - reading.received >= ttl_) return std::nullopt;  // too old to be served
-  return reading;
+  if (found == standing_.end() || !found->second.taken) return std::nullopt;
+  const Taking& taken = *found->second.taken;
+  const auto known = taken.pods.find(pod);
+  return known == taken.pods.end() ? PodReading() : known->second[static_cast<size_t>(kind)];
+}
+
+void StandingStore::DropExpired(base::SteadyTime now) {
+  for (auto& [key, standing] : standing_) {
+    if (standing.taken && standing.taken->until <= now) standing.taken.reset();
+  }
+  std::erase_if(standing_,
+                [](const auto& entry) { return !entry.second.taken && !entry.second.coming; });
+  any_.store(!standing_.empty(), std::memory_order_relaxed);
 }
 
 void StandingStore::Replace(const std::vector<metric::PodKey>& pods, metric::MetricKind kind,
@@ -99,13 +98,12 @@ void StandingStore::Replace(const std::vector<metric::PodKey>& pods, metric::Met
   workloads.reserve(pods.size());
   for (const metric::PodKey& pod : pods) workloads.push_back(workload_of_(pod.View()));
   const MutexLock lock(mutex_);
-  std::erase_if(standing_, [now](const auto& entry) { return entry.second.until <= now; });
-  any_.store(!standing_.empty(), std::memory_order_relaxed);
+  DropExpired(now);
   std::vector<std::pair<size_t, PodReading>> changed;
   bool any_value = false;
   for (size_t i = 0; i < pods.size(); ++i) {
     if (!workloads[i]) continue;
-    const auto reading = Find({pods[i].ns, *workloads[i]}, pods[i].name, kind, now);
+    const auto reading = Find({pods[i].ns, *workloads[i]}, pods[i].name, kind);
     if (!reading) continue;
     any_value = any_value || reading->state != PodReading::State::kMissing;
     changed.emplace_back(i, *reading);
@@ -114,12 +112,6 @@ void StandingStore::Replace(const std::vector<metric::PodKey>& pods, metric::Met
   if (!any_value) return;
   for (const auto& [i, reading] : changed) result.readings[i] = reading;
   replaced_.Increment(static_cast<double>(changed.size()));
-}
-
-void StandingStore::ReleaseAll() {
-  const MutexLock lock(mutex_);
-  standing_.clear();
-  any_.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace activescale::scaleahead

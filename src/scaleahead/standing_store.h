@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,12 +20,12 @@
 
 namespace activescale::scaleahead {
 
-/// Lets the values of a workload stand still for a moment after it was scaled up: while its new
-/// pods take over load, the old ones' values and theirs are of different moments, and a sum over
-/// them may be far too high or too low. Readers then get what was known when the replicas were
-/// raised, with its true age, and no value of pods that came later. A store in front of the one
-/// that is read; it writes nothing. Costs one load of an atomic a read while nothing stands.
-/// Threads: any.
+/// Lets the values of a workload stand still for a moment after a step: while its new pods take
+/// over load, the old ones' values and theirs are of different moments, and a sum over them may be
+/// far too high or too low. Readers then get what was known when the step was seen, with its true
+/// age, and no value of pods that came later; so the controller computes what the step was computed
+/// from. A store in front of the one that is read; it writes nothing. Costs one load of an atomic a
+/// read while nothing stands. Threads: any.
 class StandingStore final : public store::SampleStore {
  public:
   /// Until the controller has synced once after the step: then it remembers the count itself.
@@ -33,17 +34,17 @@ class StandingStore final : public store::SampleStore {
   /// The workload of a pod; nothing if it is not known.
   using WorkloadOf = std::function<std::optional<std::string>(metric::PodKeyView)>;
 
-  /// All must outlive it. A value older than `ttl` does not stand.
-  StandingStore(store::SampleStore& store, WorkloadOf workload_of, std::chrono::nanoseconds ttl,
-                const base::Clock& clock, telemetry::Registry& registry);
+  /// All must outlive it.
+  StandingStore(store::SampleStore& store, WorkloadOf workload_of, const base::Clock& clock,
+                telemetry::Registry& registry);
 
-  /// The workload was scaled up: what is known of `pods`, its pods of now, stands. One that stands
-  /// already stays as it is, for longer.
+  /// A step was taken for the workload: what is known now of `pods`, its pods, stands for kTime, in
+  /// place of what may stand since an earlier step. Each of these values was within the store's TTL
+  /// at that moment; none ends before the others, which would mix moments again.
   void Stand(const std::string& ns, const std::string& workload,
              const std::vector<metric::PodKey>& pods) EXCLUDES(mutex_);
   /// Its values are those of the store again.
   void Release(const std::string& ns, const std::string& workload) EXCLUDES(mutex_);
-  void ReleaseAll() EXCLUDES(mutex_);
 
   /// As the store. Nobody writes through this.
   [[nodiscard]] std::unique_ptr<store::PodStream> Open(metric::PodKey pod) override {
@@ -54,25 +55,31 @@ class StandingStore final : public store::SampleStore {
 
  private:
   using Readings = std::array<store::PodReading, metric::kMetricKindCount>;
-  struct Standing {
+  /// What the store is asked for after a step.
+  struct Taking {
     base::SteadyTime until;
-    bool known = false;  // the readings are there
-    std::array<bool, metric::kMetricKindCount> read{};
+    size_t left = metric::kMetricKindCount;
+    bool whole = true;
     std::map<std::string, Readings, std::less<>> pods;  // by name
+  };
+  struct Standing {
+    std::shared_ptr<const Taking> taken;   // what stands; null: nothing yet
+    std::shared_ptr<const Taking> coming;  // the newest that is under way
   };
   using Key = std::pair<std::string, std::string>;  // namespace, workload
 
   void Take(const Key& key, const std::vector<metric::PodKey>& pods, metric::MetricKind kind,
-            const base::Result<store::ReadResult>& result) EXCLUDES(mutex_);
+            const std::shared_ptr<Taking>& taking, const base::Result<store::ReadResult>& result)
+      EXCLUDES(mutex_);
+  void DropExpired(base::SteadyTime now) REQUIRES(mutex_);
   [[nodiscard]] std::optional<store::PodReading> Find(const Key& key, const std::string& pod,
-                                                      metric::MetricKind kind,
-                                                      base::SteadyTime now) const REQUIRES(mutex_);
+                                                      metric::MetricKind kind) const
+      REQUIRES(mutex_);
   void Replace(const std::vector<metric::PodKey>& pods, metric::MetricKind kind,
                store::ReadResult& result) EXCLUDES(mutex_);
 
   store::SampleStore& store_;
   const WorkloadOf workload_of_;
-  const std::chrono::nanoseconds ttl_;
   const base::Clock& clock_;
   telemetry::Counter& replaced_;
   std::atomic<bool> any_{false};

@@ -14,8 +14,7 @@ void StateBoard::Set(const kube::HpaObject& hpa, State state) {
   if (is_new) {
     at->second.gauge = &registry_.AddGauge(
         kMetric,
-        "HPAs that ask for steps ahead: 0 off, 1 observed, 2 on, 3 its circuit is open. The "
-        "replica that acts knows of the circuit.",
+        "HPAs that ask for steps ahead: 0 off, 1 observed, 2 on, 3 its circuit is open.",
         {{"namespace", hpa.ns},
          {"hpa", hpa.name},
          {"workload", hpa.target.kind + "/" + hpa.target.name}});

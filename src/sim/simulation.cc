@@ -69,19 +69,13 @@ class AheadOfSyncs {
         {.spec = scenario_.hpa, .seen = seen, .facts = facts}, memory_, Steady(now));
     if (decision.hold != scaleahead::Hold::kNone) return;
     fleet.Scale(decision.to, now);
-    OnChange(decision.from, decision.to, now, seen);
+    OnChange(decision.from, decision.to, now);
     memory_.OnStep(decision.to, Steady(now));
+    standing_ = seen.answers;
+    stands_until_ = now + std::chrono::duration<double>(scaleahead::StandingStore::kTime).count();
   }
-  void OnChange(int32_t from, int32_t to, double now, const hpa::Observation& seen) {
+  void OnChange(int32_t from, int32_t to, double now) {
     memory_.OnChange(scenario_.hpa, from, to, Steady(now));
-    if (to <= from) return;
-    if (now >= stands_until_) {
-      standing_ = seen.answers;
-      taken_ = now;
-    }
-    stands_until_ =
-        std::min(now + std::chrono::duration<double>(scaleahead::StandingStore::kTime).count(),
-                 taken_ + scenario_.path.ttl);
   }
   /// What the controller is told: nothing new while the pods of a step join.
   void Tell(double now, hpa::Observation* seen) const {
@@ -96,7 +90,6 @@ class AheadOfSyncs {
   const Scenario& scenario_;
   scaleahead::Memory memory_;
   double stands_until_ = -1;
-  double taken_ = -1;
   std::vector<hpa::MetricAnswer> standing_;  // as scaleahead::StandingStore has it
 };
 
@@ -125,14 +118,13 @@ class Decider {
         next_ += Kpa::kTick;
         continue;
       }
-      const hpa::Observation truth = See(scenario_, fleet, signal, next_);
-      hpa::Observation seen = truth;
+      hpa::Observation seen = See(scenario_, fleet, signal, next_);
       if (ahead_) ahead_->Tell(next_, &seen);
       const hpa::Decision decision = autoscaler_.Reconcile(scenario_.hpa, seen, At(next_));
       if (decision.rescaled) {
         const int32_t before = fleet.spec_replicas();
         fleet.Scale(decision.replicas, next_);
-        if (ahead_) ahead_->OnChange(before, decision.replicas, next_, truth);
+        if (ahead_) ahead_->OnChange(before, decision.replicas, next_);
       }
       next_ += scenario_.sync;
     }

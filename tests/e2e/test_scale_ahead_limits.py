@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.e2e.harness import aggregation, measures, workloads
+from tests.e2e.harness import aggregation, measures, webhooks, workloads
 from tests.e2e.harness.adapter import (
     SERVICE_ACCOUNT,
     Adapter,
@@ -252,38 +252,96 @@ def test_values_that_flap_do_no_more_than_with_the_plain_hpa(steady, ahead):
     steady.drop_namespaces(list(world.names.values()))
 
 
-def test_an_api_server_that_is_slow_is_left_in_peace(steady, start_ahead):
-    """Every answer comes later than a step may take: the controller scales as it always does, and
-    steps come again when the answers do."""
+@contextlib.contextmanager
+def _spoiled(proxy: FaultProxy, mode: str, delay_seconds: float = 0.0):
+    proxy.set(mode, delay_seconds)
+    try:
+        yield
+    finally:
+        proxy.set("pass")
+
+
+def _steps_refused(cluster, code: int):
+    us = f"system:serviceaccount:{aggregation.NAMESPACE}:{SERVICE_ACCOUNT}"
+    condition = f"request.userInfo.username == '{us}'"
+    return webhooks.refused(cluster, code, "UPDATE", "apps", "deployments/scale", condition)
+
+
+def test_a_step_is_kept_while_none_of_its_pods_is_there(steady, ahead):
+    """The controller sees the old pods alone: their values must be those that the last step was
+    taken from, not those of the one before."""
+    world = _World(steady, ahead)
+    world.add("late", "true")
+    ns = world.names["late"]
+    steady.wait_hpa_active(ns, _APP)
+    time.sleep(_WARM_SECONDS)
+    here = f"request.namespace == '{ns}'"
+    with webhooks.refused(steady, 403, "CREATE", "", "pods", here):
+        time.sleep(1)  # for kube-apiserver to know of it
+        began = time.time()
+        for pods in (6, 9):
+            world.jump(pods)
+            steady.wait_replicas(ns, _APP, pods, 4)
+        time.sleep(steady.syncs(2))
+        assert len(steady.pods(ns, f"app={_APP}")) == 2
+        assert world.replicas("late") == 9
+        assert measures.turns(world.timeline("late"), began, time.time()) == 0
+    assert len(world.events("late", "ScaledAhead")) == 2
+    assert ahead.process.metric("activescale_scale_ahead_standing_values_total") > 0
+    steady.drop_namespaces([ns])
+
+
+@pytest.mark.parametrize("fault", ["slow", "away", "silent", "429", "500"])
+def test_an_api_server_in_trouble_is_left_in_peace(steady, start_ahead, fault):
+    """No step can be taken: the controller scales as it always does, once it gets its metrics, and
+    steps come again when kube-apiserver is well."""
     kubeconfig = steady.plane.service_account_kubeconfig(aggregation.NAMESPACE, SERVICE_ACCOUNT)
     proxy = FaultProxy(steady.plane.port)
-    through = kubeconfig.with_name("ahead-slow.kubeconfig")
+    through = kubeconfig.with_name("ahead-proxy.kubeconfig")
     through.write_text(kubeconfig.read_text().replace(f":{steady.plane.port}", f":{proxy.port}"))
+    faults = {
+        "slow": lambda: _spoiled(proxy, "delay", 1.3),  # there and back: later than a step may take
+        "away": lambda: _spoiled(proxy, "refuse"),
+        "silent": lambda: _spoiled(proxy, "half-open"),
+        "429": lambda: _steps_refused(steady, 429),
+        "500": lambda: _steps_refused(steady, 500),
+    }
     with contextlib.ExitStack() as stack:
         stack.callback(proxy.stop)
         adapter = start_ahead(through)
         world = _World(steady, adapter)
-        world.add("slow", "true")
-        ns = world.names["slow"]
+        world.add("fault", "true")
+        ns = world.names["fault"]
         steady.wait_hpa_active(ns, _APP)
         time.sleep(_WARM_SECONDS)
+        metric = adapter.process.metric
         began = time.time()
-        proxy.set("delay", 1.3)
-        world.jump(6)
-        steady.wait_replicas(ns, _APP, 6, steady.syncs(1) + 5)
-
-        def paused() -> bool:
-            return adapter.process.metric("activescale_scale_ahead_steps_total", outcome="away") > 0
-
-        wait_until(paused, 10, "the step had no answer in time")
-        assert "no steps ahead for" in adapter.process.log_path.read_text()
-        time.sleep(steady.syncs(1))
-        assert measures.turns(world.timeline("slow"), began, time.time()) == 0
-        assert world.replicas("slow") == 6
-
-        proxy.set("pass")
+        with faults[fault]():
+            time.sleep(1)  # for kube-apiserver to know of a webhook
+            world.jump(6)
+            wait_until(
+                lambda: metric("activescale_scale_ahead_steps_total", outcome="away") > 0,
+                10,
+                "a step that had no good answer",
+            )
+            assert metric("activescale_scale_ahead_paused") == 1
+            assert "no steps ahead for" in adapter.process.log_path.read_text()
+            if fault not in ("away", "silent"):  # there we cannot ask who may read metrics, either
+                steady.wait_replicas(ns, _APP, 6, steady.syncs(1) + 5)
+            time.sleep(steady.syncs(1))
+            asked = metric("activescale_scale_ahead_steps_total", outcome="away")
+            assert asked <= 6, f"{asked} steps in {time.time() - began:.0f} s"
+            assert not world.events("fault", "ScaledAhead")
+        steady.wait_replicas(ns, _APP, 6, steady.syncs(1) + 15)
+        wait_until(lambda: metric("activescale_scale_ahead_paused") == 0, 60, "the pause is over")
         time.sleep(_WARM_SECONDS)
+        assert measures.turns(world.timeline("fault"), began, time.time()) == 0
+
         world.jump(9)
         steady.wait_replicas(ns, _APP, 9, 4)
-        assert world.wait_event("slow", "ScaledAhead").startswith("6 -> 9 replicas")
+        wait_until(
+            lambda: any("6 -> 9 replicas" in e for e in world.events("fault", "ScaledAhead")),
+            5,
+            "the step's Event",
+        )
         steady.drop_namespaces([ns])
