@@ -31,9 +31,12 @@ seconds UpWindow(const hpa::HpaSpec& spec) {
 }
 
 /// The moment at which the last of the pods that have not pushed since `rise` is expected to; at
-/// most a step's interval after `rise`, else nothing, as for nobody to wait for.
+/// most a step's interval after `rise`, else nothing, as for nobody to wait for. Where the pods are
+/// not told, any may push within that interval: a step by the first alone would be a small one, and
+/// its new pods would keep the next one waiting.
 std::optional<SteadyTime> LastExpected(const std::vector<PodTime>& times, const Memory& memory,
                                        SteadyTime rise) {
+  if (times.empty()) return rise + kStepInterval;
   std::optional<SteadyTime> last;
   for (const PodTime& time : times) {
     if (time.received >= rise) continue;

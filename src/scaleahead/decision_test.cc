@@ -252,15 +252,46 @@ TEST_F(DecisionTest, AnIdlePodThatGetsLoadIsNoNewOne) {
   EXPECT_EQ(DecideOn(scene, kWarm + 5'010).hold, Hold::kNone);
 }
 
-TEST_F(DecisionTest, ASumWithoutTimesWaitsWhilePodsBecomeReady) {
-  hpa_.spec.metrics[0] = {hpa::MetricType::kExternal, hpa::TargetType::kAverageValue, 10'000, "q"};
-  Scene scene(2, {});
-  scene.seen.pods = {{.name = "web-0"}, {.name = "web-1"}};
-  scene.seen.answers[0].values = {80'000};
+/// Two pods behind a sum that does not tell when each pushed.
+class DecisionOnASumTest : public DecisionTest {
+ protected:
+  DecisionOnASumTest() {
+    hpa_.spec.metrics[0] = {hpa::MetricType::kExternal, hpa::TargetType::kAverageValue, 10'000,
+                            "q"};
+    scene_.seen.pods = {{.name = "web-0"}, {.name = "web-1"}};
+  }
+  AheadDecision DecideSum(int64_t milli, int ms) {
+    scene_.seen.answers[0].values = {milli};
+    return DecideOn(scene_, ms);
+  }
+
+  Scene scene_{2, {}};
+};
+
+TEST_F(DecisionOnASumTest, WaitsWhilePodsBecomeReady) {
   settling_ = true;
-  EXPECT_EQ(DecideOn(scene, kWarm).hold, Hold::kJoining);
+  EXPECT_EQ(DecideSum(80'000, kWarm).hold, Hold::kJoining);
+  EXPECT_EQ(DecideSum(80'000, kWarm + 5'000).hold, Hold::kJoining);
   settling_ = false;
-  EXPECT_EQ(DecideOn(scene, kWarm).to, 8);
+  EXPECT_EQ(DecideSum(80'000, kWarm + 5'050).to, 8);
+}
+
+TEST_F(DecisionOnASumTest, WaitsASecondForThePodsThatPushAfterTheFirst) {
+  DecideSum(20'000, kWarm);
+  const AheadDecision first = DecideSum(50'000, kWarm + 300);
+  EXPECT_EQ(first.hold, Hold::kGathering);
+  EXPECT_EQ(first.look_again, At(kWarm + 300 + 1'100));
+  EXPECT_EQ(DecideSum(80'000, kWarm + 900).hold, Hold::kGathering);
+  const AheadDecision step = DecideSum(80'000, kWarm + 1'400);
+  EXPECT_EQ(step.hold, Hold::kNone);
+  EXPECT_EQ(step.to, 8);
+  EXPECT_EQ(step.pushed, At(kWarm + 300)) << "the time since the push counts from the first";
+}
+
+TEST_F(DecisionOnASumTest, ARiseThatEndsWithinTheSecondIsNone) {
+  DecideSum(50'000, kWarm);
+  EXPECT_EQ(DecideSum(20'000, kWarm + 500).hold, Hold::kNotAbove);
+  EXPECT_EQ(DecideSum(50'000, kWarm + 1'000).hold, Hold::kGathering);
 }
 
 TEST_F(DecisionTest, AFloodOfFlappingValuesNeverPassesTheLimits) {
