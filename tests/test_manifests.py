@@ -29,3 +29,17 @@ def test_keda_always_finds_an_address():
     assert budget["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
     guide = (KUSTOMIZE.parents[1] / "docs" / "guide.md").read_text()
     assert "The Service is headless, so that" in guide
+
+
+def test_steps_ahead_see_scaled_objects_and_change_none():
+    rules = documents("components/scale-ahead/rbac.yaml")["ClusterRole"]["rules"]
+    [keda] = [rule for rule in rules if "keda.sh" in rule["apiGroups"]]
+    assert keda == {
+        "apiGroups": ["keda.sh"],
+        "resources": ["scaledobjects"],
+        "verbs": ["list", "watch"],
+    }
+    chart = KUSTOMIZE.parent / "helm" / "activescale" / "templates" / "_helpers.tpl"
+    lines = [line.strip() for line in chart.read_text().splitlines()]
+    at = lines.index("- apiGroups: [keda.sh]")
+    assert lines[at + 1 : at + 3] == ["resources: [scaledobjects]", "verbs: [list, watch]"]

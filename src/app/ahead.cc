@@ -58,7 +58,7 @@ scaleahead::Mode ModeOf(ScaleAhead setting) {
 
 }  // namespace
 
-std::unique_ptr<Ahead> Ahead::Make(const Config& config, Cluster* cluster, Parts parts,
+std::unique_ptr<Ahead> Ahead::Make(const Config& config, Cluster* cluster, const Parts& parts,
                                    const base::Clock& clock, telemetry::Registry& registry) {
   // The settings without a cluster are refused.
   if (config.scale_ahead == ScaleAhead::kOff || cluster == nullptr) return nullptr;
@@ -79,7 +79,22 @@ Ahead::Ahead(const Config& config, Cluster& cluster, const Parts& parts, const b
       hands_({.instance = config.pod_name}, cluster.api(), clock, registry),
       runner_({.mode = ModeOf(config.scale_ahead), .polls = !config.redis.address.empty()},
               MakeSeams(), hands_, clock, registry),
-      watch_(cluster.WatchContext(), config.namespaces, MakeListener()) {}
+      watch_(cluster.WatchContext(), config.namespaces, MakeListener()),
+      scaled_objects_(cluster.WatchContext(), config.namespaces,
+                      [this](std::string ns) {
+                        loop_.Post([this, ns = std::move(ns)] { runner_.OnSourcesChanged(ns); });
+                      },
+                      {}),
+      keda_({.scaler = parts.scaler,
+             .rules = parts.trigger_rules,
+             .address = {.host = config.keda_address.host,
+                         .port = config.keda_address.port,
+                         .service = config.service_name,
+                         .ns = config.pod_namespace},
+             .post = parts.post,
+             .find = [this](std::string_view ns,
+                            std::string_view name) { return scaled_objects_.Find(ns, name); },
+             .known = [this](std::string_view ns) { return scaled_objects_.Check(ns); }}) {}
 
 scaleahead::Seams Ahead::MakeSeams() {
   return {
@@ -121,28 +136,42 @@ scaleahead::ObjectWatch::Listener Ahead::MakeListener() {
           }};
 }
 
-MetricReader Ahead::ReaderOf(const kube::HpaObject& hpa, size_t metric, const std::string& pods) {
+base::Result<MetricReader> Ahead::ExternalReaderOf(const kube::HpaObject& hpa, size_t metric) {
   const hpa::MetricSpec& spec = hpa.spec.metrics[metric];
-  if (spec.type == hpa::MetricType::kExternal) {
-    auto selector = metric::Selector::Parse(hpa.sources[metric].selector);
-    if (external_ == nullptr || !selector) return {};
-    return [external = external_,
-            query = metricsapi::ExternalMetricsQuery{hpa.ns, base::Lower(spec.name),
-                                                     *std::move(selector)}](auto done) {
-      external->ReadValues(query, [done = std::move(done)](const auto& found) mutable {
-        done(FromExternal(found));
-      });
-    };
+  const std::string& wanted = hpa.sources[metric].selector;
+  if (const auto through = keda::ParseHpaMetric(spec.name, wanted)) {
+    return keda_.ReaderOf(hpa, metric, *through);
   }
-  if (spec.type != hpa::MetricType::kPods && spec.type != hpa::MetricType::kObject) return {};
+  if (external_ == nullptr) {
+    return base::Fail(
+        base::Code::kNotFound,
+        "external metrics are not served by this process: external-metrics is not given");
+  }
+  auto selector = metric::Selector::Parse(wanted);
+  if (!selector) return std::unexpected(std::move(selector.error()));
+  return [external = external_,
+          query = metricsapi::ExternalMetricsQuery{hpa.ns, base::Lower(spec.name),
+                                                   *std::move(selector)}](auto done) {
+    external->ReadValues(
+        query, [done = std::move(done)](const auto& found) mutable { done(FromExternal(found)); });
+  };
+}
+
+base::Result<MetricReader> Ahead::ReaderOf(const kube::HpaObject& hpa, size_t metric,
+                                           const std::string& pods) {
+  const hpa::MetricSpec& spec = hpa.spec.metrics[metric];
+  if (spec.type == hpa::MetricType::kExternal) return ExternalReaderOf(hpa, metric);
+  if (spec.type != hpa::MetricType::kPods && spec.type != hpa::MetricType::kObject) {
+    return base::Fail(base::Code::kNotFound, "it is served by the resource metrics API");
+  }
   const kube::MetricSource& source = hpa.sources[metric];
   const std::string path =
       kube::CustomMetricPath("/apis/custom.metrics.k8s.io/v1beta2", hpa.ns, spec, source,
                              kube::ResourceOf(source.object.group(), source.object.kind), pods);
   const auto target = metricsapi::ParseTarget(path);
-  if (!target) return {};
+  if (!target) return std::unexpected(target.error());
   auto query = metricsapi::ParseCustomMetricsQuery(*target);
-  if (!query) return {};
+  if (!query) return std::unexpected(std::move(query.error()));
   return [custom = &custom_, query = std::make_shared<const metricsapi::CustomMetricsQuery>(
                                  *std::move(query))](auto done) {
     custom->ReadValues(query, [done = std::move(done)](auto found) mutable {
@@ -196,6 +225,7 @@ void Ahead::Start() {
     runner_.Tick();
   });
   watch_.Start();
+  scaled_objects_.Start();
   thread_ = std::make_unique<Thread>("ahead", [this] { loop_.Run(); });
 }
 

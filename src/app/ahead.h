@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,8 +9,13 @@
 
 #include "app/cluster.h"
 #include "app/config.h"
+#include "app/keda_readers.h"
 #include "app/thread.h"
 #include "base/clock.h"
+#include "base/error.h"
+#include "keda/scaler.h"
+#include "keda/trigger.h"
+#include "kube/scaled_object_watch.h"
 #include "metricsapi/custom_metrics.h"
 #include "metricsapi/external_metrics.h"
 #include "net/io_loop.h"
@@ -34,12 +40,16 @@ class Ahead {
     store::SampleStore& store;   // where values are read
     const signal::WindowReader& windows;
     const metricsapi::ExternalMetrics* external;  // null: we do not serve external metrics
+    /// What KEDA is answered with, by which rules, and where evaluations are run.
+    const keda::Scaler& scaler;
+    keda::TriggerRules trigger_rules;
+    std::function<void(std::move_only_function<void()>)> post;
   };
 
   /// Null if the configuration says off. All of them must outlive it; its calls end when `cluster`
   /// stops, and it is to be destroyed after that.
   [[nodiscard]] static std::unique_ptr<Ahead> Make(const Config& config, Cluster* cluster,
-                                                   Parts parts, const base::Clock& clock,
+                                                   const Parts& parts, const base::Clock& clock,
                                                    telemetry::Registry& registry);
 
   /// The store as ingest is to write it, so that pushes are seen.
@@ -61,8 +71,11 @@ class Ahead {
 
   [[nodiscard]] scaleahead::Seams MakeSeams();
   [[nodiscard]] scaleahead::ObjectWatch::Listener MakeListener();
-  [[nodiscard]] scaleahead::MetricReader ReaderOf(const kube::HpaObject& hpa, size_t metric,
-                                                  const std::string& pods);
+  [[nodiscard]] base::Result<scaleahead::MetricReader> ReaderOf(const kube::HpaObject& hpa,
+                                                                size_t metric,
+                                                                const std::string& pods);
+  [[nodiscard]] base::Result<scaleahead::MetricReader> ExternalReaderOf(const kube::HpaObject& hpa,
+                                                                        size_t metric);
   [[nodiscard]] base::Result<std::vector<scaleahead::TargetPod>> PodsOf(
       std::string_view ns, const metric::Selector& selector) const;
   void OnStepped(const kube::HpaObject& hpa, const metric::Selector& selector);
@@ -80,6 +93,8 @@ class Ahead {
   scaleahead::KubeHands hands_;
   scaleahead::Runner runner_;
   scaleahead::ObjectWatch watch_;
+  kube::ScaledObjectWatch scaled_objects_;
+  KedaReaders keda_;
   // Who acts, as of the last look at the EndpointSlices; of the thread.
   std::vector<std::string> replicas_;
   base::SteadyTime replicas_at_ = base::SteadyTime::min();

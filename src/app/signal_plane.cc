@@ -46,10 +46,6 @@ std::unique_ptr<signal::StatFeed> MakeStatFeed(const Config& config, const kube:
       *metric::StatChooser::Make(config.envoy_stats), pods, series, clock, registry);
 }
 
-keda::TriggerRules TriggerRules(const Config& config) {
-  return {.dialect = config.promql_dialect, .tenant_queries = config.tenant_queries};
-}
-
 /// Null without a folder. The selectors were checked with the configuration.
 std::unique_ptr<series::History> MakeHistory(const Config& config, series::SeriesStore& series,
                                              const base::Clock& clock) {
@@ -88,7 +84,7 @@ SignalPlane::SignalPlane(const Config& config, store::SampleStore& store, store:
       ReplicaExchange::Parts{.series = series_,
                              .stats = stats_.get(),
                              .activity = activity_,
-                             .rules = TriggerRules(config),
+                             .rules = trigger_rules(),
                              .clock = clock,
                              .seed = (uint64_t{random()} << 32) | random()},
       *log, registry);
@@ -102,6 +98,10 @@ SignalPlane::SignalPlane(const Config& config, store::SampleStore& store, store:
 
 // Where the types are known of which the header knows the names alone.
 SignalPlane::~SignalPlane() = default;
+
+keda::TriggerRules SignalPlane::trigger_rules() const {
+  return {.dialect = config_.promql_dialect, .tenant_queries = config_.tenant_queries};
+}
 
 base::Result<void> SignalPlane::Load() {
   if (history_) {
@@ -162,8 +162,7 @@ void SignalPlane::Exchange() {
 /// After the thread was started: calls wait for it.
 base::Result<void> SignalPlane::OpenKeda() {
   keda_service_ = std::make_unique<keda::ExternalScalerService>(
-      scaler_, activity_, TriggerRules(config_), [this](auto work) { Post(std::move(work)); },
-      registry_);
+      scaler_, activity_, trigger_rules(), [this](auto work) { Post(std::move(work)); }, registry_);
   auto opened = ingest::GrpcServer::Start({.bind_address = config_.keda_address.host,
                                            .port = config_.keda_address.port,
                                            .tls = {.certificate = config_.keda_tls_cert_file,

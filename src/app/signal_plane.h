@@ -12,6 +12,7 @@
 #include "ingest/stream_session.h"
 #include "keda/activity_watch.h"
 #include "keda/scaler.h"
+#include "keda/trigger.h"
 #include "kube/pod_index.h"
 #include "kube/scale_watch.h"
 #include "net/io_loop.h"
@@ -74,6 +75,10 @@ class SignalPlane {
   [[nodiscard]] const signal::Evaluator& evaluator() const { return evaluator_; }
   [[nodiscard]] const signal::SignalReader& reader() const { return reader_; }
   [[nodiscard]] const signal::WindowReader& windows() const { return windows_; }
+  /// What KEDA is answered with, and the rules by which its triggers are read. Threads: any, but
+  /// evaluations belong on the thread "signals".
+  [[nodiscard]] const keda::Scaler& scaler() const { return scaler_; }
+  [[nodiscard]] keda::TriggerRules trigger_rules() const;
   /// Null if there is one replica alone.
   [[nodiscard]] ReplicaExchange* exchange() { return exchange_.get(); }
   /// Never null. Threads: any.

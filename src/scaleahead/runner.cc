@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "metric/quantity.h"
+#include "scaleahead/fault.h"
 #include "scaleahead/object_watch.h"
 
 namespace activescale::scaleahead {
@@ -24,6 +25,8 @@ constexpr seconds kSettling{10};
 constexpr seconds kRefusedWait{60};
 constexpr seconds kGoneWait{5};
 constexpr seconds kMaxPause{60};
+/// Where it is not known yet what a metric comes from.
+constexpr seconds kUnknownWait{1};
 /// An observed step that nobody took for so long is no measure of earliness.
 constexpr seconds kObservedTime{120};
 
@@ -35,30 +38,6 @@ std::string TargetKey(const kube::HpaObject& hpa) {
                    hpa.target.name);
 }
 
-/// Whether somebody should be told that an HPA that asks is not acted for.
-bool IsFault(Hold hold) {
-  return hold == Hold::kBadAnnotation || hold == Hold::kNoTarget || hold == Hold::kSharedTarget ||
-         hold == Hold::kNoMetricOfOurs;
-}
-
-std::string FaultText(Hold hold, const kube::HpaObject& hpa) {
-  switch (hold) {
-    case Hold::kBadAnnotation:
-      return fmt::format(
-          "the annotation {} is \"{}\"; it can be \"true\", \"observe\" or \"false\"", kAnnotation,
-          hpa.annotations.find(kAnnotation)->second.substr(0, 64));
-    case Hold::kNoTarget:
-      return fmt::format(
-          "no {} {} in {} is known; steps ahead are for Deployments and "
-          "StatefulSets of apps/v1 in watched namespaces",
-          hpa.target.kind, hpa.target.name, hpa.target.api_version);
-    case Hold::kSharedTarget:
-      return fmt::format("another HPA scales {} {}, too", hpa.target.kind, hpa.target.name);
-    default:
-      return "none of its metrics is answered by Activescale";
-  }
-}
-
 }  // namespace
 
 struct Runner::Entry {
@@ -67,13 +46,16 @@ struct Runner::Entry {
   kube::HpaObject hpa;
   Gate gate;
   std::vector<MetricReader> readers;  // one a metric; empty ones are not ours
+  uint64_t asked = 0;                 // changes with the readers
+  std::string not_ours;               // why readers are empty
+  bool unknown = false;               // whether one of them is, for now
   std::string woken_by;               // what decides which pushes matter, in short
   Memory memory;
   bool dirty = true;
   uint64_t busy = 0;  // the generation of the round or step that is under way; 0: none
   SteadyTime looked = SteadyTime::min();
   std::optional<SteadyTime> look_again;
-  Hold fault = Hold::kNone;
+  std::string fault;  // as it was last told
   std::optional<State> shown;
   struct Observed {
     int32_t to;
@@ -86,6 +68,7 @@ struct Runner::Entry {
 struct Runner::Round {
   std::string key;
   uint64_t generation = 0;
+  uint64_t asked = 0;
   Step step;  // but for the replicas
   hpa::Observation seen;
   std::vector<MetricFacts> facts;
@@ -134,10 +117,20 @@ void Runner::OnHpa(kube::HpaObject hpa) {
 void Runner::Rebuild(Entry& entry) {
   entry.gate = CheckHpa(entry.hpa, options_.mode);
   entry.readers.clear();
-  if (const Known* known = TargetOf(entry)) {
-    for (size_t i = 0; i < entry.hpa.sources.size(); ++i) {
-      entry.readers.push_back(seams_.reader_of(entry.hpa, i, known->target.selector));
+  ++entry.asked;
+  entry.not_ours.clear();
+  entry.unknown = false;
+  const Known* known = TargetOf(entry);
+  for (size_t i = 0; known != nullptr && i < entry.hpa.sources.size(); ++i) {
+    auto reader = seams_.reader_of(entry.hpa, i, known->target.selector);
+    if (!reader) {
+      entry.unknown = entry.unknown || reader.error().code == base::Code::kUnavailable;
+      entry.not_ours +=
+          fmt::format("{}{}: {}", entry.not_ours.empty() ? "" : "; ",
+                      kube::MetricTitle(entry.hpa.spec.metrics[i], entry.hpa.sources[i]),
+                      reader.error().message);
     }
+    entry.readers.push_back(reader ? *std::move(reader) : MetricReader());
   }
   entry.dirty = true;
   std::string woken_by = fmt::format("{}", static_cast<int>(entry.gate.mode));
@@ -228,6 +221,12 @@ void Runner::OnTargetGone(const std::string& ns, const std::string& resource,
   for (const std::string& key : hpas) Rebuild(*Find(key));
 }
 
+void Runner::OnSourcesChanged(const std::string& ns) {
+  for (const auto& [key, entry] : entries_) {
+    if (entry->hpa.ns == ns) Rebuild(*entry);
+  }
+}
+
 /// Which HPAs a push of a pod may matter to.
 void Runner::UpdateWakes() {
   wakes_stale_ = false;
@@ -312,7 +311,8 @@ void Runner::Tick() {
   if (now < paused_until_) return;
   Poll(now);
   for (const auto& [key, entry] : entries_) {
-    const bool due = entry->look_again && *entry->look_again <= now;
+    const bool due = (entry->look_again && *entry->look_again <= now) ||
+                     (entry->unknown && entry->looked <= now - kUnknownWait);
     if ((entry->dirty || due) && entry->busy == 0 && entry->looked <= now - kLookInterval) {
       Look(*entry, now);
     }
@@ -332,6 +332,7 @@ void Runner::Show(Entry& entry, SteadyTime now) {
 }
 
 void Runner::Look(Entry& entry, SteadyTime now) {
+  if (entry.unknown) Rebuild(entry);
   entry.dirty = false;
   entry.look_again.reset();
   entry.looked = now;
@@ -350,7 +351,7 @@ Hold Runner::Begin(Entry& entry, SteadyTime now) {
   const Target& target = known->target;
   if (const Hold hold = CheckTarget(entry.hpa, target); hold != Hold::kNone) return hold;
   if (std::ranges::none_of(entry.readers, [](const MetricReader& r) { return r != nullptr; })) {
-    return Hold::kNoMetricOfOurs;
+    return entry.unknown ? Hold::kUnknown : Hold::kNoMetricOfOurs;
   }
   auto pods = seams_.pods_of(entry.hpa.ns, known->selector);
   if (!pods) return Hold::kUnknown;
@@ -358,6 +359,7 @@ Hold Runner::Begin(Entry& entry, SteadyTime now) {
   auto round = std::make_shared<Round>();
   round->key = ObjectKey(entry.hpa.ns, entry.hpa.name);
   round->generation = entry.busy = ++generation_;
+  round->asked = entry.asked;
   round->step = {.ns = target.ns,
                  .resource = target.resource,
                  .name = target.name,
@@ -393,13 +395,13 @@ void Runner::Finish(const std::shared_ptr<Round>& round) {
   Entry* entry = Find(round->key);
   if (entry == nullptr || entry->busy != round->generation) return;
   entry->busy = 0;
-  // The HPA changed meanwhile: the answers may be to other questions.
-  if (round->facts.size() != entry->readers.size()) return;
+  // Something changed meanwhile: the answers may be to other questions. It is dirty.
+  if (round->asked != entry->asked) return;
   const SteadyTime now = clock_.Now();
   for (MetricFacts& facts : round->facts) {
     for (PodTime& time : facts.times) time.fresh = round->fresh.contains(time.pod);
   }
-  entry->fault = Hold::kNone;
+  entry->fault.clear();
   const AheadDecision decision = Decide({.spec = entry->hpa.spec,
                                          .seen = round->seen,
                                          .facts = round->facts,
@@ -414,9 +416,9 @@ void Runner::Finish(const std::shared_ptr<Round>& round) {
 
 void Runner::Hesitate(Entry& entry, Hold hold) {
   metrics_.looks[static_cast<size_t>(hold)]->Increment();
-  if (!IsFault(hold) || entry.fault == hold) return;
-  entry.fault = hold;
-  const std::string text = FaultText(hold, entry.hpa);
+  const std::string text = FaultText(hold, entry.hpa, entry.not_ours);
+  if (text.empty() || entry.fault == text) return;
+  entry.fault = text;
   LOG_WARNING("HPA {}/{} is left to its controller: {}", entry.hpa.ns, entry.hpa.name, text);
   hands_.Tell(entry.hpa, {.reason = "ScaleAheadRefused", .note = text, .warning = true});
 }

@@ -50,6 +50,8 @@ class Runner {
   void OnHpaGone(const std::string& ns, const std::string& name);
   void OnTarget(Target target);
   void OnTargetGone(const std::string& ns, const std::string& resource, const std::string& name);
+  /// What metrics of HPAs of that namespace come from may be another now.
+  void OnSourcesChanged(const std::string& ns);
   void OnPushed(const PushTap::Pushed& pushed);
   void Tick();
 

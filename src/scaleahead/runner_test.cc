@@ -33,8 +33,10 @@ class RunnerTest : public testing::Test {
   Seams MakeSeams() {
     return {
         .reader_of = [this](const kube::HpaObject& hpa, size_t metric,
-                            const std::string&) -> MetricReader {
-          if (hpa.spec.metrics[metric].type == hpa::MetricType::kResource) return {};
+                            const std::string&) -> base::Result<MetricReader> {
+          if (hpa.spec.metrics[metric].type == hpa::MetricType::kResource) {
+            return base::Fail(base::Code::kNotFound, "it is not one of ours");
+          }
           return [this](std::move_only_function<void(MetricReading)> done) {
             ++reads_;
             MetricReading reading;

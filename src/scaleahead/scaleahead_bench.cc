@@ -87,7 +87,7 @@ class World {
 
   Seams MakeSeams() {
     return {.reader_of = [this](const kube::HpaObject& hpa, size_t,
-                                const std::string& pods) -> MetricReader {
+                                const std::string& pods) -> base::Result<MetricReader> {
               return [this, ns = hpa.ns, selector = *metric::Selector::Parse(pods)](auto done) {
                 std::vector<metric::PodKey> keys;
                 for (const auto* record : pods_.Select(ns, selector)) {

@@ -33,9 +33,11 @@ struct TargetPod {
 
 /// What a Runner gets to know the world by, but for what is brought to it. Threads: its own.
 struct Seams {
-  /// How to ask for a metric of an HPA whose target's pods `pods` selects; empty if it is not one
-  /// of ours. Called when the HPA or its target's selector changes.
-  std::function<MetricReader(const kube::HpaObject& hpa, size_t metric, const std::string& pods)>
+  /// How to ask for a metric of an HPA whose target's pods `pods` selects; never empty. Called when
+  /// the HPA, its target's selector or what a metric comes from changes. Errors: kUnavailable: it
+  /// is not known yet whether it is one of ours; else why it is not.
+  std::function<base::Result<MetricReader>(const kube::HpaObject& hpa, size_t metric,
+                                           const std::string& pods)>
       reader_of;
   /// Terminating pods too. Errors: the pods are not known now.
   std::function<base::Result<std::vector<TargetPod>>(std::string_view ns, const metric::Selector&)>
