@@ -19,11 +19,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A flush that is held back is due after 50 ms; a tick this long delays it by a fifth at most.
-constexpr milliseconds kHousekeepingInterval{10};
-constexpr uint64_t kTurnsPerStoreExpiry = 10;
-constexpr uint64_t kTurnsPerPodExpiry = 100;
-constexpr uint64_t kTurnsPerCertificatePoll = 200;
+// Expiry gives memory back; what is too old is not served meanwhile. Each wake-up costs, of a
+// process that has nothing else to do, too.
+constexpr milliseconds kStoreExpiryInterval{200};
+constexpr seconds kPodExpiryInterval{10};
+constexpr seconds kCertificatePollInterval{2};
+constexpr milliseconds kFlushPoll{10};
 
 // How long a pod whose Envoy fell silent is still known, in TTLs: asked for it, we say that its
 // telemetry is missing and not that there is no such pod.
@@ -215,7 +216,7 @@ void Server::FlushStore() {
   if (!redis_) return;
   const base::SteadyTime deadline = clock_.Now() + kFlushDeadline;
   while (redis_->pending_writes() > 0 && clock_.Now() < deadline) {
-    std::this_thread::sleep_for(kHousekeepingInterval);
+    std::this_thread::sleep_for(kFlushPoll);
   }
   if (const size_t left = redis_->pending_writes(); left > 0) {
     LOG_WARNING("shutdown: {} streams' newest values did not reach Redis", left);
@@ -346,7 +347,7 @@ std::function<void(net::ConnectionEvent)> Server::ConnectionCounters(const std::
 }
 
 void Server::StartThreads() {
-  housekeeping_ = health_loop_.Every(kHousekeepingInterval, [this] { Housekeep(); });
+  StartHousekeeping();
   if (redis_) {
     redis_->Start();
     redis_thread_ = std::make_unique<Thread>("redis", [this] { redis_loop_.Run(); });
@@ -373,16 +374,17 @@ void Server::InstallCertificate(const net::TlsPair& pair) {
   certificate_reloaded_.Increment();
 }
 
-void Server::Housekeep() {
-  const base::SteadyTime now = clock_.Now();
-  ++housekeeping_turn_;
-  ingest_.Tick(now);
-  if (housekeeping_turn_ % kTurnsPerStoreExpiry == 0) {
+void Server::StartHousekeeping() {
+  housekeeping_.push_back(health_loop_.Repeat([this] { return ingest_.Tick(clock_.Now()); }));
+  housekeeping_.push_back(health_loop_.Every(kStoreExpiryInterval, [this] {
+    const base::SteadyTime now = clock_.Now();
     if (memory_) memory_->Expire(now);
     summary_.Tick(now);
-  }
-  if (housekeeping_turn_ % kTurnsPerPodExpiry == 0) envoy_pods_.Expire(now);
-  if (housekeeping_turn_ % kTurnsPerCertificatePoll == 0) PollCertificate();
+  }));
+  housekeeping_.push_back(
+      health_loop_.Every(kPodExpiryInterval, [this] { envoy_pods_.Expire(clock_.Now()); }));
+  housekeeping_.push_back(
+      health_loop_.Every(kCertificatePollInterval, [this] { PollCertificate(); }));
 }
 
 void Server::PollCertificate() {
@@ -431,7 +433,7 @@ void Server::AddShutdownStages(base::ShutdownStages& stages) {
 }
 
 void Server::StopThreads() {
-  housekeeping_ = {};
+  housekeeping_.clear();
   // First: the reviews that it ends answer requests on the loops below.
   if (cluster_) cluster_->Stop();
   if (ahead_) ahead_->Stop();

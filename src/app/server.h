@@ -73,7 +73,7 @@ class Server {
   void FlushStore();
   void StartThreads();
   void StopThreads();
-  void Housekeep();
+  void StartHousekeeping();
   void PollCertificate();
   void InstallCertificate(const net::TlsPair& pair);
   [[nodiscard]] std::function<void(net::ConnectionEvent)> ConnectionCounters(
@@ -106,7 +106,6 @@ class Server {
 
   // Of the housekeeping, which runs on the health loop.
   SummaryLog summary_;
-  uint64_t housekeeping_turn_ = 0;
   telemetry::Counter& certificate_reloaded_;
   telemetry::Counter& certificate_failed_;
   telemetry::Gauge& certificate_expiry_;
@@ -122,7 +121,7 @@ class Server {
   std::unique_ptr<Dashboard> dashboard_;  // null: not asked for
 
   // Last: they use all of the above.
-  net::IoLoop::Ticker housekeeping_;
+  std::vector<net::IoLoop::Ticker> housekeeping_;
   std::unique_ptr<Thread> redis_thread_;
   std::unique_ptr<Thread> https_thread_;
   std::unique_ptr<Thread> health_thread_;

@@ -25,12 +25,19 @@ std::optional<PublicationQueue::Item> PublicationQueue::Pop(base::SteadyTime now
   return item;
 }
 
-void PublicationQueue::Tick(base::SteadyTime now) {
+std::optional<base::SteadyTime> PublicationQueue::Next() {
+  base::MutexLock lock(mutex_);
+  if (heap_.empty()) return std::nullopt;
+  return heap_.front().at;
+}
+
+std::optional<base::SteadyTime> PublicationQueue::Tick(base::SteadyTime now) {
   while (std::optional<Item> item = Pop(now)) {
     const std::shared_ptr<Due> due = item->due.lock();
     if (due == nullptr) continue;
     if (const auto next = due->OnDue(now)) Schedule(std::move(item->due), *next);
   }
+  return Next();
 }
 
 }  // namespace activescale::ingest

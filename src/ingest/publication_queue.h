@@ -23,8 +23,9 @@ class PublicationQueue {
  public:
   void Schedule(std::weak_ptr<Due> due, base::SteadyTime at);
 
-  /// Wakes all whose moment is not after `now`. To be called every few milliseconds, by one thread.
-  void Tick(base::SteadyTime now);
+  /// Wakes all whose moment is not after `now`. Returns the next moment, or nothing if none is
+  /// known. To be called by one thread.
+  std::optional<base::SteadyTime> Tick(base::SteadyTime now);
 
  private:
   struct Item {
@@ -33,6 +34,7 @@ class PublicationQueue {
   };
 
   [[nodiscard]] std::optional<Item> Pop(base::SteadyTime now);
+  [[nodiscard]] std::optional<base::SteadyTime> Next();
 
   base::Mutex mutex_;
   std::vector<Item> heap_ GUARDED_BY(mutex_);  // the earliest first

@@ -27,19 +27,26 @@ constexpr std::chrono::milliseconds kSkewWorthAWarning = std::chrono::minutes(1)
 // message of 300 MiB left 260 MiB with malloc.
 constexpr std::chrono::seconds kTrimInterval{5};
 
+// Between two ticks at least: of many flushes that are held back, one waits a fifth longer at most.
+constexpr std::chrono::milliseconds kBusyTick{10};
+// And at most: a flush that is held back meanwhile is not due before the next tick sees it.
+constexpr std::chrono::milliseconds kIdleTick{40};
+static_assert(kIdleTick + kBusyTick <= FlushAggregator::kQuiet);
+
 }  // namespace
 
 Ingest::Ingest(IngestOptions options, store::SampleStore& store, kube::EnvoyPodIndex* pods,
                const base::Clock& clock, telemetry::Registry& registry)
     : options_(std::move(options)), store_(store), pods_(pods), clock_(clock), metrics_(registry) {}
 
-void Ingest::Tick(base::SteadyTime now) {
-  queue_.Tick(now);
+std::chrono::nanoseconds Ingest::Tick(base::SteadyTime now) {
+  const auto due = queue_.Tick(now);
   metrics_.skew.Tick(now);
   if (now >= next_trim_ && stream_broke_off_.exchange(false, std::memory_order_relaxed)) {
     next_trim_ = now + kTrimInterval;
     malloc_trim(0);
   }
+  return due ? std::clamp<std::chrono::nanoseconds>(*due - now, kBusyTick, kIdleTick) : kIdleTick;
 }
 
 Ingest::ClusterVerdict Ingest::JudgeCluster(const std::string& cluster_id) {

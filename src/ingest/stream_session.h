@@ -63,8 +63,9 @@ class Ingest {
          const base::Clock& clock, telemetry::Registry& registry);
 
   /// Publishes flushes that were held back long enough, and gives memory back after streams broke
-  /// off. To be called every 10 ms, by one thread.
-  void Tick(base::SteadyTime now);
+  /// off. Returns how long to wait for the next call: while nothing is held back there is little to
+  /// wake for. Threads: one.
+  [[nodiscard]] std::chrono::nanoseconds Tick(base::SteadyTime now);
 
   [[nodiscard]] IngestMetrics& metrics() { return metrics_; }
   [[nodiscard]] const base::Clock& clock() const { return clock_; }

@@ -277,6 +277,17 @@ TEST_F(StreamSessionTest, FlushHeldBackIsPublishedIfTheSenderClosesTheStream) {
   EXPECT_EQ(Say("shop", "web-0"), "3 zero zero");
 }
 
+TEST_F(StreamSessionTest, TicksAreRareUntilAFlushIsHeldBackAndThenWhenItIsDue) {
+  EXPECT_EQ(Pass(milliseconds(0)), milliseconds(40));
+  const auto stream = Open();
+  ASSERT_TRUE(Send(*stream, EnvoyMessage("shop", "web-0").At(1).Gauge(kInbound, 3)));
+  EXPECT_EQ(Pass(milliseconds(35)), milliseconds(15));
+  EXPECT_EQ(Pass(milliseconds(14)), milliseconds(10)) << "not oftener, for the sake of one";
+  EXPECT_EQ(Say("shop", "web-0"), "missing missing missing");
+  EXPECT_EQ(Pass(milliseconds(10)), milliseconds(40));
+  EXPECT_EQ(Say("shop", "web-0"), "3 zero zero");
+}
+
 TEST_F(StreamSessionTest, FlushHeldBackIsDroppedIfTheStreamBreaksOff) {
   const auto stream = Open();
   ASSERT_TRUE(Send(*stream, EnvoyMessage("shop", "web-0").At(1).Gauge(kInbound, 3)));

@@ -41,8 +41,8 @@ class EnvoyPodIndex final : public PodIndex {
   /// outlive the index.
   [[nodiscard]] std::unique_ptr<Presence> Add(const metric::PodKey& pod, EnvoyPod description);
 
-  /// Removes the pods whose grace is over and whose presences are gone. To be called about once a
-  /// second.
+  /// Removes the pods whose grace is over and whose presences are gone; they are not known before
+  /// that either. To be called every few seconds.
   void Expire(base::SteadyTime now);
 
   [[nodiscard]] base::Result<std::vector<metric::PodKey>> Select(

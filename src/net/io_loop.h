@@ -47,6 +47,9 @@ class IoLoop {
   /// Calls `tick` on the loop's thread each `interval`, for the first time after one interval.
   /// Threads: any.
   [[nodiscard]] Ticker Every(std::chrono::milliseconds interval, std::function<void()> tick);
+  /// Calls `tick` on the loop's thread, and each time again after as long as it returned.
+  /// Threads: any.
+  [[nodiscard]] Ticker Repeat(std::function<std::chrono::nanoseconds()> tick);
 
   /// For net's own parts: shared, so that an answer that comes after the loop's end finds
   /// something to be dropped in.

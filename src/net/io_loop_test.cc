@@ -51,6 +51,20 @@ TEST(IoLoopTest, TicksUntilTheTickerIsGone) {
   thread.join();
 }
 
+TEST(IoLoopTest, RepeatsAfterWhatTheTickSays) {
+  IoLoop loop;
+  std::vector<std::chrono::steady_clock::time_point> at;
+  const auto ticker = loop.Repeat([&]() -> std::chrono::nanoseconds {
+    at.push_back(std::chrono::steady_clock::now());
+    if (at.size() == 3) loop.Stop();
+    return std::chrono::milliseconds(at.size() == 1 ? 0 : 20);
+  });
+  std::thread thread([&] { loop.Run(); });
+  thread.join();
+  ASSERT_EQ(at.size(), 3U);
+  EXPECT_GE(at[2] - at[1], std::chrono::milliseconds(20));
+}
+
 TEST(IoLoopTest, WorkThatWasNeverRunIsDestroyedWithTheLoop) {
   auto token = std::make_shared<int>(1);
   {

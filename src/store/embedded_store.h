@@ -39,14 +39,14 @@ class EmbeddedStore final : public SampleStore {
 
   /// Removes pods without an open stream whose heartbeat is older than the TTL, of a few shards a
   /// call, so that one call stays short; a full turn takes kTurn calls. Memory goes back to the
-  /// system after many were removed. To be called about ten times a second, by one thread.
+  /// system after many were removed. To be called about five times a second, by one thread.
   void Expire(base::SteadyTime now);
 
   /// Pods kept now, fresh or not.
   [[nodiscard]] size_t pod_count() const { return pod_count_.load(std::memory_order_relaxed); }
 
   static constexpr size_t kShards = 64;  // a power of two
-  static constexpr size_t kShardsPerExpire = 8;
+  static constexpr size_t kShardsPerExpire = 2;
   static constexpr size_t kTurn = kShards / kShardsPerExpire;
 
  private:

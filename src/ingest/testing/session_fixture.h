@@ -37,9 +37,10 @@ class SessionFixture : public testing::Test {
     return stream.OnMessage(scanner_, slices);
   }
 
-  void Pass(std::chrono::milliseconds time) {
+  /// How long the tick at the end of it says to wait for the next one.
+  std::chrono::nanoseconds Pass(std::chrono::milliseconds time) {
     clock_.Advance(time);
-    ingest_.Tick(clock_.Now());
+    return ingest_.Tick(clock_.Now());
   }
 
   /// What the pod's three metrics are: "3 zero 12" or "missing missing missing".
