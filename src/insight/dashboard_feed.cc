@@ -59,26 +59,23 @@ void DashboardFeed::Read() {
   }
   trip_->pods = *std::move(pods);
   if (trip_->pods.empty()) return Finish(*trip_);
-  for (size_t kind = 0; kind < metric::kMetricKindCount; ++kind) {
-    parts_.store.Read(KeysOf(trip_->pods), static_cast<metric::MetricKind>(kind),
-                      [this, trip = trip_, kind](base::Result<store::ReadResult> result) {
-                        parts_.post([this, trip, kind, result = std::move(result)]() mutable {
-                          OnRead(trip, kind, std::move(result));
-                        });
-                      });
-  }
+  parts_.store.ReadAll(KeysOf(trip_->pods),
+                       [this, trip = trip_](base::Result<store::ReadAllResult> result) {
+                         parts_.post([this, trip, result = std::move(result)]() mutable {
+                           OnRead(*trip, std::move(result));
+                         });
+                       });
 }
 
-void DashboardFeed::OnRead(const std::shared_ptr<Trip>& trip, size_t kind,
-                           base::Result<store::ReadResult> result) {
+void DashboardFeed::OnRead(Trip& trip, base::Result<store::ReadAllResult> result) {
   if (!result) {
-    trip->problem = "the store does not answer: " + result.error().message;
+    trip.problem = "the store does not answer: " + result.error().message;
   } else if (result->partial) {
-    trip->problem = "a part of the store does not answer; its pods are shown as missing";
+    trip.problem = "a part of the store does not answer; its pods are shown as missing";
   }
-  if (result) trip->readings[kind] = std::move(result->readings);
-  trip->readings[kind].resize(trip->pods.size());  // missing, where there is no answer
-  if (--trip->reads_left == 0) Finish(*trip);
+  if (result) trip.readings = std::move(result->readings);
+  trip.readings.resize(trip.pods.size());  // missing, where there is no answer
+  Finish(trip);
 }
 
 void DashboardFeed::Finish(Trip& trip) {

@@ -76,15 +76,13 @@ class DashboardFeed {
   /// One reading of the store.
   struct Trip {
     std::vector<kube::IndexedPod> pods;
-    PerMetric<std::vector<store::PodReading>> readings;
-    size_t reads_left = metric::kMetricKindCount;
+    std::vector<store::ReadAllResult::Readings> readings;  // in the order of `pods`
     std::string problem;
   };
 
   [[nodiscard]] bool Watched() const;
   void Read();
-  void OnRead(const std::shared_ptr<Trip>& trip, size_t kind,
-              base::Result<store::ReadResult> result);
+  void OnRead(Trip& trip, base::Result<store::ReadAllResult> result);
   void Finish(Trip& trip);
   void Publish();
   void PublishOverview();

@@ -59,8 +59,8 @@ const WorkloadSight* Fleet::Find(std::string_view ns, std::string_view name) con
 }
 
 Fleet MakeFleet(std::vector<kube::IndexedPod> pods,
-                const PerMetric<std::vector<PodReading>>& readings, std::chrono::nanoseconds ttl,
-                const base::Clock& clock) {
+                const std::vector<store::ReadAllResult::Readings>& readings,
+                std::chrono::nanoseconds ttl, const base::Clock& clock) {
   const base::SteadyTime now = clock.Now();
   Sorter sorter;
   for (size_t i = 0; i < pods.size(); ++i) {
@@ -68,8 +68,8 @@ Fleet MakeFleet(std::vector<kube::IndexedPod> pods,
     std::string name = pod.workload.empty() ? pod.key.name : std::move(pod.workload);
     WorkloadSight& workload = sorter.Of(std::move(pod.key.ns), std::move(name));
     PodSight& sight = workload.pods.emplace_back(PodSight{.name = std::move(pod.key.name)});
-    for (size_t kind = 0; kind < readings.size(); ++kind) {
-      const PodReading& reading = readings[kind][i];
+    for (size_t kind = 0; kind < readings[i].size(); ++kind) {
+      const PodReading& reading = readings[i][kind];
       if (reading.state == PodReading::State::kMissing) continue;
       sight.values[kind] = reading.value;
       AddTo(workload.loads[kind], reading.value);

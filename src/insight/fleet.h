@@ -58,7 +58,7 @@ struct Fleet {
 /// without a known workload is one of its own. A pod is stale when nothing came of it for more than
 /// half of the TTL. Pure.
 [[nodiscard]] Fleet MakeFleet(std::vector<kube::IndexedPod> pods,
-                              const PerMetric<std::vector<store::PodReading>>& readings,
+                              const std::vector<store::ReadAllResult::Readings>& readings,
                               std::chrono::nanoseconds ttl, const base::Clock& clock);
 
 }  // namespace activescale::insight

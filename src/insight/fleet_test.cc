@@ -21,21 +21,21 @@ class FleetTest : public testing::Test {
   void Add(const std::string& ns, const std::string& name, const std::string& workload,
            std::optional<int> value, seconds age = seconds(0)) {
     pods_.push_back({{ns, name}, workload});
-    for (size_t kind = 0; kind < readings_.size(); ++kind) {
-      PodReading reading;
+    auto& readings = readings_.emplace_back();
+    for (size_t kind = 0; kind < readings.size(); ++kind) {
+      PodReading& reading = readings[kind];
       if (value) {
         reading.state = kind == 0 ? PodReading::State::kValue : PodReading::State::kSynthesizedZero;
         reading.value = Quantity::FromMilli(kind == 0 ? *value * 1000 : 0);
         reading.received = clock_.Now() - age;
       }
-      readings_[kind].push_back(reading);
     }
   }
   Fleet Make() { return MakeFleet(pods_, readings_, kTtl, clock_); }
 
   base::FakeClock clock_;
   std::vector<kube::IndexedPod> pods_;
-  PerMetric<std::vector<PodReading>> readings_;
+  std::vector<store::ReadAllResult::Readings> readings_;
 };
 
 TEST_F(FleetTest, SumsTheSpreadOfAWorkloadsPods) {
@@ -81,9 +81,9 @@ TEST_F(FleetTest, APodIsStaleAfterHalfTheTtl) {
 
 TEST_F(FleetTest, TheNewestOfItsMetricsTellsWhenAPodWasHeard) {
   Add("shop", "web-a", "web", 3, seconds(15));
-  readings_[2][0].received = clock_.Now() - seconds(1);
+  readings_[0][2].received = clock_.Now() - seconds(1);
   EXPECT_EQ(Make().workloads[0].pods[0].age, milliseconds(1'000));
-  readings_[2][0].received = clock_.Now() + seconds(1);  // another replica's clock
+  readings_[0][2].received = clock_.Now() + seconds(1);  // another replica's clock
   EXPECT_EQ(Make().workloads[0].pods[0].age, milliseconds(0));
 }
 

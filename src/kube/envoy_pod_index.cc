@@ -111,6 +111,9 @@ base::Result<std::vector<WorkloadPod>> EnvoyPodIndex::PodsOf(std::string_view ns
 base::Result<std::vector<IndexedPod>> EnvoyPodIndex::List() const {
   std::vector<IndexedPod> pods;
   base::MutexLock lock(mutex_);
+  size_t count = 0;
+  for (const auto& [ns, entries] : namespaces_) count += entries.size();
+  pods.reserve(count);
   for (const auto& [ns, entries] : namespaces_) {
     ForEachKnown(ns, [&](const std::string& name, const Entry& entry) {
       pods.push_back({.key = {ns, name}, .workload = entry.description.workload_name});

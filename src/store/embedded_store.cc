@@ -111,15 +111,18 @@ std::unique_ptr<PodStream> EmbeddedStore::Open(metric::PodKey pod) {
   return std::make_unique<Stream>(*this, shard, std::move(pod));
 }
 
-PodReading EmbeddedStore::ReadOne(metric::PodKeyView pod, metric::MetricKind kind,
-                                  base::SteadyTime now) {
+template <typename See>
+void EmbeddedStore::IfHeard(metric::PodKeyView pod, base::SteadyTime now, See see) {
   Shard& shard = ShardOf(pod);
   base::MutexLock lock(shard.mutex);
   const auto it = shard.map.find(pod);
-  if (it == shard.map.end() || !Fresh(it->second.heartbeat, now)) return {};
-  const Cell& cell = it->second.cells[static_cast<size_t>(kind)];
+  if (it != shard.map.end() && Fresh(it->second.heartbeat, now)) see(it->second);
+}
+
+PodReading EmbeddedStore::ReadingOf(const Record& record, size_t kind, base::SteadyTime now) const {
+  const Cell& cell = record.cells[kind];
   if (!Fresh(cell.received, now)) {
-    return {PodReading::State::kSynthesizedZero, {}, it->second.heartbeat};
+    return {PodReading::State::kSynthesizedZero, {}, record.heartbeat};
   }
   return {PodReading::State::kValue, cell.value, cell.received};
 }
@@ -128,8 +131,27 @@ void EmbeddedStore::Read(std::vector<metric::PodKey> pods, metric::MetricKind ki
                          ReadCallback done) {
   const base::SteadyTime now = clock_.Now();
   ReadResult result;
-  result.readings.reserve(pods.size());
-  for (const metric::PodKey& pod : pods) result.readings.push_back(ReadOne(pod.View(), kind, now));
+  result.readings.resize(pods.size());
+  for (size_t i = 0; i < pods.size(); ++i) {
+    IfHeard(pods[i].View(), now, [&](const Record& record) {
+      result.readings[i] = ReadingOf(record, static_cast<size_t>(kind), now);
+    });
+  }
+  done(std::move(result));
+}
+
+void EmbeddedStore::ReadAll(const std::vector<metric::PodKey>& pods, ReadAllCallback done) {
+  const base::SteadyTime now = clock_.Now();
+  ReadAllResult result;
+  result.readings.resize(pods.size());
+  for (size_t i = 0; i < pods.size(); ++i) {
+    IfHeard(pods[i].View(), now, [&](const Record& record) {
+      auto& readings = result.readings[i];
+      for (size_t kind = 0; kind < readings.size(); ++kind) {
+        readings[kind] = ReadingOf(record, kind, now);
+      }
+    });
+  }
   done(std::move(result));
 }
 

@@ -36,6 +36,8 @@ class EmbeddedStore final : public SampleStore {
 
   [[nodiscard]] std::unique_ptr<PodStream> Open(metric::PodKey pod) override;
   void Read(std::vector<metric::PodKey> pods, metric::MetricKind kind, ReadCallback done) override;
+  /// By one look-up of each pod.
+  void ReadAll(const std::vector<metric::PodKey>& pods, ReadAllCallback done) override;
 
   /// Removes pods without an open stream whose heartbeat is older than the TTL, of a few shards a
   /// call, so that one call stays short; a full turn takes kTurn calls. Memory goes back to the
@@ -78,8 +80,10 @@ class EmbeddedStore final : public SampleStore {
   [[nodiscard]] bool Fresh(base::SteadyTime at, base::SteadyTime now) const {
     return at != kNever && now - at < options_.ttl;
   }
-  [[nodiscard]] PodReading ReadOne(metric::PodKeyView pod, metric::MetricKind kind,
-                                   base::SteadyTime now);
+  /// Calls `see` with the pod's record under the lock of its shard, if it has a fresh heartbeat.
+  template <typename See>
+  void IfHeard(metric::PodKeyView pod, base::SteadyTime now, See see);
+  [[nodiscard]] PodReading ReadingOf(const Record& record, size_t kind, base::SteadyTime now) const;
   size_t ExpireShard(Shard& shard, base::SteadyTime now);
 
   const EmbeddedStoreOptions options_;

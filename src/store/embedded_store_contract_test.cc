@@ -17,6 +17,11 @@ class EmbeddedHarness {
     store_.Read(pods, kind, [&](base::Result<ReadResult> result) { got = std::move(result); });
     return got;
   }
+  base::Result<ReadAllResult> ReadAll(const std::vector<metric::PodKey>& pods) {
+    base::Result<ReadAllResult> got;
+    store_.ReadAll(pods, [&](base::Result<ReadAllResult> result) { got = std::move(result); });
+    return got;
+  }
 
  private:
   base::FakeClock clock_;

@@ -60,6 +60,15 @@ struct ReadResult {
 
 using ReadCallback = std::move_only_function<void(base::Result<ReadResult>)>;
 
+/// As ReadResult, of every metric.
+struct ReadAllResult {
+  using Readings = std::array<PodReading, metric::kMetricKindCount>;
+  std::vector<Readings> readings;
+  bool partial = false;
+};
+
+using ReadAllCallback = std::move_only_function<void(base::Result<ReadAllResult>)>;
+
 /// Keeps, per pod, a heartbeat and the newest value of each metric, each with its own age.
 /// A value older than the TTL is never served; freshness is by our receive time.
 /// Threads: any.
@@ -75,6 +84,9 @@ class SampleStore {
   /// store's, within the store's deadline. Errors: kUnavailable if the whole store is away.
   virtual void Read(std::vector<metric::PodKey> pods, metric::MetricKind kind,
                     ReadCallback done) = 0;
+
+  /// The same of every metric at once: here by a Read of each. Errors: as Read, of any of them.
+  virtual void ReadAll(const std::vector<metric::PodKey>& pods, ReadAllCallback done);
 };
 
 }  // namespace activescale::store

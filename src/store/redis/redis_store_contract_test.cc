@@ -20,6 +20,9 @@ class RedisHarness {
   base::Result<ReadResult> Read(const std::vector<metric::PodKey>& pods, metric::MetricKind kind) {
     return replica_.Read(pods, kind);
   }
+  base::Result<ReadAllResult> ReadAll(const std::vector<metric::PodKey>& pods) {
+    return replica_.ReadAll(pods);
+  }
 
  private:
   redis::RedisServer server_;

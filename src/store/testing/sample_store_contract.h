@@ -45,6 +45,7 @@ inline std::string Say(const PodReading& reading) {
 ///   void Advance(std::chrono::nanoseconds);   lets time pass
 ///   void Settle();                            waits until what was written can be read
 ///   Result<ReadResult> Read(pods, kind);      waits for the answer
+///   Result<ReadAllResult> ReadAll(pods);      also
 template <typename Harness>
 class SampleStoreContract : public testing::Test {
  protected:
@@ -115,6 +116,29 @@ TYPED_TEST_P(SampleStoreContract, ReadingOfNoPodsIsEmpty) {
   const auto result = this->harness_.Read({}, kInbound);
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->readings.empty());
+}
+
+TYPED_TEST_P(SampleStoreContract, ReadingAllMetricsSaysWhatReadingEachDoes) {
+  auto& harness = this->harness_;
+  auto stream = this->Open();
+  this->Write(stream, 7, kInbound);
+  this->Age(5);
+  this->Write(stream, 3, kOutbound);
+  auto idle = harness.store().Open({"shop", "idle"});
+  this->Heartbeat(idle);
+  const auto result = harness.ReadAll({this->web_, {"shop", "nobody"}, {"shop", "idle"}});
+  ASSERT_TRUE(result);
+  EXPECT_FALSE(result->partial);
+  std::string said;
+  for (const auto& pod : result->readings) {
+    for (const PodReading& reading : pod) said += Say(reading) + " ";
+    said += "| ";
+  }
+  EXPECT_EQ(said, "7 3 zero | missing missing missing | zero zero zero | ");
+  EXPECT_GT(result->readings[0][1].received, result->readings[0][0].received);
+  EXPECT_EQ(result->readings[0][2].received, result->readings[0][1].received) << "the heartbeat";
+  this->Age(7);
+  EXPECT_EQ(Say(harness.ReadAll({this->web_})->readings[0][0]), "zero") << "older than the TTL";
 }
 
 TYPED_TEST_P(SampleStoreContract, AFlushReplacesTheOneBefore) {
@@ -255,7 +279,7 @@ TYPED_TEST_P(SampleStoreContract, NewStreamKeepsWhatIsFreshOfAnEarlierOne) {
 REGISTER_TYPED_TEST_SUITE_P(
     SampleStoreContract, UnknownPodIsMissing, OpenStreamWithoutMessageIsMissing,
     FreshHeartbeatWithoutSampleIsZero, AnswersInTheOrderAsked, ReadingOfNoPodsIsEmpty,
-    AFlushReplacesTheOneBefore, LargeValuesAreExact,
+    ReadingAllMetricsSaysWhatReadingEachDoes, AFlushReplacesTheOneBefore, LargeValuesAreExact,
     AbsentMetricKeepsItsValueUntilItsOwnTtlThenIsZero, ValueOlderThanTheTtlIsMissing,
     HeartbeatsKeepAPodAtZero, ReceivedIsWhenTheSampleCame, ValuesStayAfterACleanClose,
     NewerStreamCountsAndTheOlderOnesLateWriteDoesNot, OlderStreamIsRefusedAsSoonAsTheNewerOneIsOpen,

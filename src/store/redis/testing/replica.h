@@ -61,6 +61,12 @@ class Replica {
                  [&](base::Result<ReadResult> result) { got.set_value(std::move(result)); });
     return got.get_future().get();
   }
+  base::Result<ReadAllResult> ReadAll(const std::vector<metric::PodKey>& pods) {
+    std::promise<base::Result<ReadAllResult>> got;
+    store_->ReadAll(pods,
+                    [&](base::Result<ReadAllResult> result) { got.set_value(std::move(result)); });
+    return got.get_future().get();
+  }
   /// One pod's inbound requests in words.
   std::string Say(const metric::PodKey& pod, metric::MetricKind kind = kInbound) {
     auto result = Read({pod}, kind);
