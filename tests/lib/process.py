@@ -132,10 +132,9 @@ class Process:
         return self._child.returncode
 
     def cpu_seconds(self) -> float:
-        """User and system time used so far."""
-        with open(f"/proc/{self.pid}/stat", encoding="ascii") as stat:
-            fields = stat.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """User and system time used so far, to the nanosecond, without asking the process."""
+        # What clock_getcpuclockid(3) makes of a process; Python has no name for it.
+        return time.clock_gettime((~self.pid << 3) | 2)
 
     def log_tail(self, lines: int = 40) -> str:
         text = self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
