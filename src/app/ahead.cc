@@ -51,6 +51,29 @@ MetricReading FromExternal(const base::Result<std::vector<signal::Reading>>& fou
   return out;
 }
 
+/// The External metric of an HPA as the controller asks us for it.
+base::Result<metricsapi::ExternalMetricsQuery> QueryOf(const kube::HpaObject& hpa, size_t metric) {
+  auto selector = metric::Selector::Parse(hpa.sources[metric].selector);
+  if (!selector) return std::unexpected(std::move(selector.error()));
+  return metricsapi::ExternalMetricsQuery{hpa.ns, base::Lower(hpa.spec.metrics[metric].name),
+                                          *std::move(selector)};
+}
+
+/// What we are asked for an HPA's External metrics, by the controller or by KEDA.
+std::vector<std::string> QuestionsOf(const kube::HpaObject& hpa) {
+  std::vector<std::string> questions;
+  for (size_t i = 0; i < hpa.spec.metrics.size(); ++i) {
+    const hpa::MetricSpec& spec = hpa.spec.metrics[i];
+    if (spec.type != hpa::MetricType::kExternal) continue;
+    if (const auto through = keda::ParseHpaMetric(spec.name, hpa.sources[i].selector)) {
+      questions.push_back(keda::QuestionOf(hpa.ns, through->object, through->name));
+    } else if (const auto query = QueryOf(hpa, i)) {
+      questions.push_back(metricsapi::QuestionOf(*query));
+    }
+  }
+  return questions;
+}
+
 scaleahead::Mode ModeOf(ScaleAhead setting) {
   if (setting == ScaleAhead::kOff) return scaleahead::Mode::kOff;
   return setting == ScaleAhead::kOn ? scaleahead::Mode::kOn : scaleahead::Mode::kObserve;
@@ -71,6 +94,7 @@ Ahead::Ahead(const Config& config, Cluster& cluster, const Parts& parts, const b
       clock_(clock),
       cluster_(cluster),
       external_(parts.external),
+      moments_(parts.moments),
       custom_(cluster.pods(), parts.store, parts.windows, clock, not_served_),
       tap_(parts.ingest),
       standing_(
@@ -97,18 +121,17 @@ Ahead::Ahead(const Config& config, Cluster& cluster, const Parts& parts, const b
              .known = [this](std::string_view ns) { return scaled_objects_.Check(ns); }}) {}
 
 scaleahead::Seams Ahead::MakeSeams() {
-  return {
-      .reader_of = [this](const kube::HpaObject& hpa, size_t metric,
-                          const std::string& pods) { return ReaderOf(hpa, metric, pods); },
-      .pods_of = [this](std::string_view ns,
-                        const metric::Selector& selector) { return PodsOf(ns, selector); },
-      .workload_of = [this](metric::PodKeyView pod) { return cluster_.pods().WorkloadOf(pod); },
-      .acts_for = [this](std::string_view key) { return ActsFor(key); },
-      .watches_fresh = [this](std::string_view ns) { return watch_.Check(ns).has_value(); },
-      .stepped = [this](const kube::HpaObject& hpa,
-                        const metric::Selector& selector) { OnStepped(hpa, selector); },
-      .broken = [this](const kube::HpaObject& hpa) { standing_.Release(hpa.ns, hpa.target.name); },
-      .post = [this](auto work) { loop_.Post(std::move(work)); }};
+  return {.reader_of = [this](const kube::HpaObject& hpa, size_t metric,
+                              const std::string& pods) { return ReaderOf(hpa, metric, pods); },
+          .pods_of = [this](std::string_view ns,
+                            const metric::Selector& selector) { return PodsOf(ns, selector); },
+          .workload_of = [this](metric::PodKeyView pod) { return cluster_.pods().WorkloadOf(pod); },
+          .acts_for = [this](std::string_view key) { return ActsFor(key); },
+          .watches_fresh = [this](std::string_view ns) { return watch_.Check(ns).has_value(); },
+          .stepped = [this](const kube::HpaObject& hpa,
+                            const metric::Selector& selector) { OnStepped(hpa, selector); },
+          .broken = [this](const kube::HpaObject& hpa) { OnBroken(hpa); },
+          .post = [this](auto work) { loop_.Post(std::move(work)); }};
 }
 
 scaleahead::ObjectWatch::Listener Ahead::MakeListener() {
@@ -147,11 +170,9 @@ base::Result<MetricReader> Ahead::ExternalReaderOf(const kube::HpaObject& hpa, s
         base::Code::kNotFound,
         "external metrics are not served by this process: external-metrics is not given");
   }
-  auto selector = metric::Selector::Parse(wanted);
-  if (!selector) return std::unexpected(std::move(selector.error()));
-  return [external = external_,
-          query = metricsapi::ExternalMetricsQuery{hpa.ns, base::Lower(spec.name),
-                                                   *std::move(selector)}](auto done) {
+  auto query = QueryOf(hpa, metric);
+  if (!query) return std::unexpected(std::move(query.error()));
+  return [external = external_, query = *std::move(query)](auto done) {
     external->ReadValues(
         query, [done = std::move(done)](const auto& found) mutable { done(FromExternal(found)); });
   };
@@ -199,6 +220,14 @@ base::Result<std::vector<scaleahead::TargetPod>> Ahead::PodsOf(
 void Ahead::OnStepped(const kube::HpaObject& hpa, const metric::Selector& selector) {
   auto pods = cluster_.pods().Select(hpa.ns, selector);
   if (pods) standing_.Stand(hpa.ns, hpa.target.name, *pods);
+  for (std::string& question : QuestionsOf(hpa)) {
+    moments_.Stand(std::move(question), scaleahead::StandingStore::kTime);
+  }
+}
+
+void Ahead::OnBroken(const kube::HpaObject& hpa) {
+  standing_.Release(hpa.ns, hpa.target.name);
+  for (const std::string& question : QuestionsOf(hpa)) moments_.Release(question);
 }
 
 /// One replica acts for an HPA, and none while it is not known which ones are ready. Replicas that

@@ -24,6 +24,7 @@
 #include "scaleahead/push_tap.h"
 #include "scaleahead/runner.h"
 #include "scaleahead/standing_store.h"
+#include "signal/standing_moments.h"
 #include "signal/window_reader.h"
 #include "store/sample_store.h"
 #include "telemetry/registry.h"
@@ -40,6 +41,7 @@ class Ahead {
     store::SampleStore& store;   // where values are read
     const signal::WindowReader& windows;
     const metricsapi::ExternalMetrics* external;  // null: we do not serve external metrics
+    signal::StandingMoments& moments;             // of answers about External metrics
     /// What KEDA is answered with, by which rules, and where evaluations are run.
     const keda::Scaler& scaler;
     keda::TriggerRules trigger_rules;
@@ -79,12 +81,14 @@ class Ahead {
   [[nodiscard]] base::Result<std::vector<scaleahead::TargetPod>> PodsOf(
       std::string_view ns, const metric::Selector& selector) const;
   void OnStepped(const kube::HpaObject& hpa, const metric::Selector& selector);
+  void OnBroken(const kube::HpaObject& hpa);
   [[nodiscard]] bool ActsFor(std::string_view key);
 
   const Config config_;
   const base::Clock& clock_;
   Cluster& cluster_;
   const metricsapi::ExternalMetrics* external_;
+  signal::StandingMoments& moments_;
   telemetry::Registry not_served_;  // what is counted of values that are not served
   metricsapi::CustomMetrics custom_;
   net::IoLoop loop_;

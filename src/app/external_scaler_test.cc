@@ -12,6 +12,7 @@
 #include "base/testing/fake_clock.h"
 #include "ingest/grpc_server.h"
 #include "keda/external_scaler_service.h"
+#include "keda/hpa_metric.h"
 #include "net/self_signed.h"
 #include "net/testing/test_authority.h"
 #include "signal/testing/signal_fixture.h"
@@ -79,9 +80,11 @@ class ExternalScalerServiceTest : public testing::Test {
   telemetry::Registry registry_;
   signal::SignalFixture signals_{clock_, registry_};
   Scaler scaler_{[this] { return signals_.catalogue(); }, signals_.reader()};
+  signal::StandingMoments moments_{clock_};
   ActivityWatch watch_{scaler_, clock_, 2};
   ExternalScalerService service_{
-      scaler_, watch_, {}, [](std::move_only_function<void()> work) { work(); }, registry_};
+      scaler_,  moments_, watch_, {}, [](std::move_only_function<void()> work) { work(); },
+      registry_};
   std::unique_ptr<ingest::GrpcServer> server_;
   std::unique_ptr<ExternalScaler::Stub> stub_;
 };
@@ -107,6 +110,15 @@ TEST_F(ExternalScalerServiceTest, AnswersInBothFieldsOfEachNumber) {
   EXPECT_EQ(metrics.metricvalues(0).metricname(), "s0-load");
   EXPECT_EQ(metrics.metricvalues(0).metricvalue(), 21);
   EXPECT_EQ(metrics.metricvalues(0).metricvaluefloat(), 20.5);
+
+  clock_.Advance(seconds(5));
+  moments_.Stand(QuestionOf(object.namespace_(), object.name(), "load"), seconds(16));
+  clock_.Advance(seconds(5));
+  signals_.Set("inflight", {}, 3);
+  grpc::ClientContext standing_context;
+  externalscaler::GetMetricsResponse standing;
+  ASSERT_TRUE(stub_->GetMetrics(&standing_context, request, &standing).ok());
+  EXPECT_EQ(standing.metricvalues(0).metricvaluefloat(), 20.5) << "as of the step";
 
   IsActiveResponse active;
   ASSERT_TRUE(AskIsActive(*stub_, object, &active).ok());

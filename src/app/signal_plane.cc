@@ -73,6 +73,7 @@ SignalPlane::SignalPlane(const Config& config, store::SampleStore& store, store:
       stats_(MakeStatFeed(config, pods, series_, clock, registry)),
       evaluator_(EngineOptions(config), source_, &feed_, clock),
       reader_(evaluator_, registry),
+      moments_(clock),
       windows_(series_, clock),
       catalogue_file_(config.signals_file, config.promql_dialect, registry),
       scaler_([this] { return catalogue(); }, reader_),
@@ -162,7 +163,8 @@ void SignalPlane::Exchange() {
 /// After the thread was started: calls wait for it.
 base::Result<void> SignalPlane::OpenKeda() {
   keda_service_ = std::make_unique<keda::ExternalScalerService>(
-      scaler_, activity_, trigger_rules(), [this](auto work) { Post(std::move(work)); }, registry_);
+      scaler_, moments_, activity_, trigger_rules(), [this](auto work) { Post(std::move(work)); },
+      registry_);
   auto opened = ingest::GrpcServer::Start({.bind_address = config_.keda_address.host,
                                            .port = config_.keda_address.port,
                                            .tls = {.certificate = config_.keda_tls_cert_file,

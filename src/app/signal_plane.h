@@ -24,6 +24,7 @@
 #include "signal/evaluator.h"
 #include "signal/reading.h"
 #include "signal/scale_feed.h"
+#include "signal/standing_moments.h"
 #include "signal/stat_feed.h"
 #include "signal/window_reader.h"
 #include "store/sample_store.h"
@@ -74,6 +75,8 @@ class SignalPlane {
   [[nodiscard]] ingest::StatTap stat_tap();
   [[nodiscard]] const signal::Evaluator& evaluator() const { return evaluator_; }
   [[nodiscard]] const signal::SignalReader& reader() const { return reader_; }
+  /// What answers to autoscalers stand still by. Threads: any.
+  [[nodiscard]] signal::StandingMoments& moments() { return moments_; }
   [[nodiscard]] const signal::WindowReader& windows() const { return windows_; }
   /// What KEDA is answered with, and the rules by which its triggers are read. Threads: any, but
   /// evaluations belong on the thread "signals".
@@ -103,6 +106,7 @@ class SignalPlane {
   std::unique_ptr<signal::ScaleFeed> scales_;  // null: nobody watches them
   signal::Evaluator evaluator_;
   signal::SignalReader reader_;
+  signal::StandingMoments moments_;
   signal::WindowReader windows_;
   signal::CatalogueFile catalogue_file_;
   keda::Scaler scaler_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "keda/hpa_metric.h"
 
 namespace activescale::keda {
 namespace {
@@ -117,10 +118,12 @@ ExternalScalerService::Counters ExternalScalerService::CountersOf(const std::str
   return {counter("ok"), counter("error")};
 }
 
-ExternalScalerService::ExternalScalerService(const Scaler& scaler, ActivityWatch& watch,
-                                             TriggerRules rules, Post post,
+ExternalScalerService::ExternalScalerService(const Scaler& scaler,
+                                             const signal::StandingMoments& moments,
+                                             ActivityWatch& watch, TriggerRules rules, Post post,
                                              telemetry::Registry& registry)
     : scaler_(scaler),
+      moments_(moments),
       watch_(watch),
       rules_(rules),
       post_(std::move(post)),
@@ -199,7 +202,10 @@ grpc::ServerUnaryReactor* ExternalScalerService::GetMetrics(
   return Answer(context, get_metrics_, [this, request, response]() -> base::Result<void> {
     const auto trigger = ParseTrigger(FromWire(request->scaledobjectref()), rules_);
     if (!trigger) return std::unexpected(trigger.error());
-    const auto value = scaler_.ValueOf(*trigger);
+    const ScaledObjectRef& object = request->scaledobjectref();
+    const auto standing =
+        moments_.Of(QuestionOf(object.namespace_(), object.name(), trigger->metric_name));
+    const auto value = scaler_.ValueOf(*trigger, standing);
     if (!value) return std::unexpected(value.error());
     externalscaler::MetricValue& wire = *response->add_metricvalues();
     // KEDA knows the value by the name it asked for.

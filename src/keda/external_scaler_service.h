@@ -8,6 +8,7 @@
 
 #include "keda/activity_watch.h"
 #include "keda/scaler.h"
+#include "signal/standing_moments.h"
 #include "telemetry/registry.h"
 
 namespace activescale::keda {
@@ -20,7 +21,8 @@ class ExternalScalerService final : public externalscaler::ExternalScaler::Callb
   using Post = std::function<void(std::move_only_function<void()>)>;
 
   /// All of them must outlive it.
-  ExternalScalerService(const Scaler& scaler, ActivityWatch& watch, TriggerRules rules, Post post,
+  ExternalScalerService(const Scaler& scaler, const signal::StandingMoments& moments,
+                        ActivityWatch& watch, TriggerRules rules, Post post,
                         telemetry::Registry& registry);
   /// The server must be gone.
   ~ExternalScalerService() override;
@@ -55,6 +57,7 @@ class ExternalScalerService final : public externalscaler::ExternalScaler::Callb
                      const base::Result<void>& result);
 
   const Scaler& scaler_;
+  const signal::StandingMoments& moments_;
   ActivityWatch& watch_;
   const TriggerRules rules_;
   const Post post_;

@@ -41,6 +41,10 @@ std::optional<HpaMetric> ParseHpaMetric(std::string_view name, std::string_view 
   return metric;
 }
 
+std::string QuestionOf(std::string_view ns, std::string_view object, std::string_view metric) {
+  return fmt::format("keda {}/{} {}", ns, object, metric);
+}
+
 bool IsOurs(std::string_view address, const ScalerAddress& ours) {
   if (ours.host.empty()) return false;
   if (address.starts_with(kDnsScheme)) address.remove_prefix(kDnsScheme.size());

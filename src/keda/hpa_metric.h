@@ -23,6 +23,11 @@ struct HpaMetric {
 [[nodiscard]] std::optional<HpaMetric> ParseHpaMetric(std::string_view name,
                                                       std::string_view selector);
 
+/// What KEDA's answers for a metric of a ScaledObject may stand still by: signal::StandingMoments.
+/// `metric` is its name as the scaler calls it.
+[[nodiscard]] std::string QuestionOf(std::string_view ns, std::string_view object,
+                                     std::string_view metric);
+
 /// Where KEDA's operator finds this process.
 struct ScalerAddress {
   std::string host;     // to listen at; empty: it does not listen

@@ -19,14 +19,15 @@ base::Result<double> Scaler::Value(const Trigger& trigger,
   return std::unexpected(readings.error());
 }
 
-base::Result<double> Scaler::ValueOf(const Trigger& trigger) const {
+base::Result<double> Scaler::ValueOf(const Trigger& trigger, std::optional<int64_t> at_ms) const {
   if (trigger.query) {
-    return Value(trigger, reader_.Read(*trigger.query, {.ns = trigger.query_ns}));
+    const signal::Scope scope{.ns = trigger.query_ns, .at_ms = at_ms};
+    return Value(trigger, reader_.Read(*trigger.query, scope));
   }
   const auto signals = signals_();
   const auto signal = signals->Find(trigger.ns, trigger.signal);
   if (!signal) return std::unexpected(signal.error());
-  return Value(trigger, reader_.Read(**signal));
+  return Value(trigger, reader_.Read(**signal, at_ms));
 }
 
 base::Result<bool> Scaler::IsActive(const Trigger& trigger) const {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -31,9 +33,10 @@ class Scaler {
   /// From metadata and the configured signals alone, so that a ScaledObject can be made while there
   /// is no data. Errors: kNotFound: no such signal.
   [[nodiscard]] base::Result<MetricSpec> SpecOf(const Trigger& trigger) const;
-  /// Errors: as signal::SignalReader::Read and signal::SingleValue; kNotFound also for a signal
-  /// that there is not.
-  [[nodiscard]] base::Result<double> ValueOf(const Trigger& trigger) const;
+  /// Now, or as of a moment in Unix milliseconds. Errors: as signal::SignalReader::Read and
+  /// signal::SingleValue; kNotFound also for a signal that there is not.
+  [[nodiscard]] base::Result<double> ValueOf(const Trigger& trigger,
+                                             std::optional<int64_t> at_ms = std::nullopt) const;
   /// Whether the value is above the activation threshold, not at it. Errors: as ValueOf.
   [[nodiscard]] base::Result<bool> IsActive(const Trigger& trigger) const;
 

@@ -49,6 +49,10 @@ base::Result<ExternalMetricsQuery> ParseExternalMetricsQuery(const RequestTarget
   return ExternalMetricsQuery{parts[4], parts[5], *std::move(selector)};
 }
 
+std::string QuestionOf(const ExternalMetricsQuery& query) {
+  return fmt::format("signal {}/{} {}", query.ns, query.name, query.selector.ToString());
+}
+
 void ExternalMetrics::Read(ExternalMetricsQuery query, net::HttpResponder respond) const {
   post_([this, query = std::move(query), respond = std::move(respond)]() mutable {
     respond(Answer(query));
@@ -57,7 +61,7 @@ void ExternalMetrics::Read(ExternalMetricsQuery query, net::HttpResponder respon
 
 void ExternalMetrics::ReadValues(ExternalMetricsQuery query, Answered done) const {
   post_([this, query = std::move(query), done = std::move(done)]() mutable {
-    done(Evaluate(query));
+    done(Evaluate(query, std::nullopt));
   });
 }
 
@@ -71,11 +75,11 @@ ApiGroup ExternalMetrics::Group() const {
 }
 
 base::Result<std::vector<signal::Reading>> ExternalMetrics::Evaluate(
-    const ExternalMetricsQuery& query) const {
+    const ExternalMetricsQuery& query, std::optional<int64_t> at_ms) const {
   const std::shared_ptr<const signal::Catalogue> signals = signals_();
   const auto found = signals->Find(query.ns, query.name);
   if (!found) return std::unexpected(found.error());
-  auto readings = reader_.Read(**found);
+  auto readings = reader_.Read(**found, at_ms);
   if (!readings) return std::unexpected(std::move(readings.error()));
   const size_t all = readings->size();
   std::erase_if(*readings, [&query](const signal::Reading& reading) {
@@ -88,11 +92,13 @@ base::Result<std::vector<signal::Reading>> ExternalMetrics::Evaluate(
 }
 
 net::HttpResponse ExternalMetrics::Answer(const ExternalMetricsQuery& query) const {
-  const auto readings = Evaluate(query);
+  const std::optional<int64_t> standing = moments_.Of(QuestionOf(query));
+  const auto readings = Evaluate(query, standing);
   if (!readings) {
     return StatusResponse(readings.error(), {std::string(kExternalMetricsGroup), query.name, ""});
   }
-  const std::string timestamp = FormatRfc3339(clock_.WallNow());
+  const std::string timestamp = FormatRfc3339(
+      standing ? base::WallTime(std::chrono::milliseconds(*standing)) : clock_.WallNow());
   net::HttpResponse response;
   response.body =
       R"({"kind":"ExternalMetricValueList","apiVersion":"external.metrics.k8s.io/v1beta1",)"

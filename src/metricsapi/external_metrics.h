@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "net/http_types.h"
 #include "signal/catalogue.h"
 #include "signal/reading.h"
+#include "signal/standing_moments.h"
 
 namespace activescale::metricsapi {
 
@@ -30,6 +32,9 @@ struct ExternalMetricsQuery {
 [[nodiscard]] base::Result<ExternalMetricsQuery> ParseExternalMetricsQuery(
     const RequestTarget& target);
 
+/// What its answers may stand still by: signal::StandingMoments.
+[[nodiscard]] std::string QuestionOf(const ExternalMetricsQuery& query);
+
 /// Answers reads of the External Metrics API by evaluating signals. One item for each series whose
 /// labels match; the HPA adds them up. No value is a 404 with the cause, never 0 and never an empty
 /// list, which the HPA would add up to 0.
@@ -40,16 +45,20 @@ class ExternalMetrics {
   using Post = std::function<void(std::move_only_function<void()>)>;
 
   /// All of them must outlive this and every answer.
-  ExternalMetrics(Signals signals, const signal::SignalReader& reader, Post post,
-                  const base::Clock& clock)
-      : signals_(std::move(signals)), reader_(reader), post_(std::move(post)), clock_(clock) {}
+  ExternalMetrics(Signals signals, const signal::SignalReader& reader,
+                  const signal::StandingMoments& moments, Post post, const base::Clock& clock)
+      : signals_(std::move(signals)),
+        reader_(reader),
+        moments_(moments),
+        post_(std::move(post)),
+        clock_(clock) {}
 
   /// Threads: any; `respond` runs where `post` runs work.
   void Read(ExternalMetricsQuery query, net::HttpResponder respond) const;
 
   /// At least one reading, or why there is none.
   using Answered = std::move_only_function<void(base::Result<std::vector<signal::Reading>>)>;
-  /// The same as numbers. Threads: as Read.
+  /// The newest values as numbers, whatever stands. Threads: as Read.
   void ReadValues(ExternalMetricsQuery query, Answered done) const;
 
   /// For discovery: a resource a signal, and one that stands for none where there is none.
@@ -57,11 +66,12 @@ class ExternalMetrics {
 
  private:
   [[nodiscard]] base::Result<std::vector<signal::Reading>> Evaluate(
-      const ExternalMetricsQuery& query) const;
+      const ExternalMetricsQuery& query, std::optional<int64_t> at_ms) const;
   [[nodiscard]] net::HttpResponse Answer(const ExternalMetricsQuery& query) const;
 
   const Signals signals_;
   const signal::SignalReader& reader_;
+  const signal::StandingMoments& moments_;
   const Post post_;
   const base::Clock& clock_;
 };

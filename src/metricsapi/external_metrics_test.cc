@@ -44,7 +44,8 @@ class ExternalMetricsTest : public testing::Test {
 
   ApiFixture fixture_;
   signal::SignalFixture& signals_ = fixture_.signals;
-  ExternalMetrics external_{[this] { return signals_.catalogue(); }, signals_.reader(),
+  signal::StandingMoments moments_{fixture_.clock};
+  ExternalMetrics external_{[this] { return signals_.catalogue(); }, signals_.reader(), moments_,
                             [](auto work) { work(); }, fixture_.clock};
   ApiHandler api_{{fixture_.custom, fixture_.health, fixture_.metrics, fixture_.clock, nullptr,
                    "v1.2.3", &external_}};
@@ -63,6 +64,23 @@ TEST_F(ExternalMetricsTest, ASignalIsAListOfItsValues) {
        "timestamp": "1970-01-12T13:46:40Z", "value": "2500m"}]})"));
   EXPECT_THAT(Get(kVersion + "/namespaces/any/total").body,
               HasSubstr(R"("metricLabels":{},"timestamp":"1970-01-12T13:46:40Z","value":"5500m")"));
+}
+
+TEST_F(ExternalMetricsTest, AStandingQuestionIsAnsweredAsOfItsMomentAndNoOtherIs) {
+  const auto target = ParseTarget(kVersion + "/namespaces/shop/total?labelSelector=");
+  moments_.Stand(QuestionOf(*ParseExternalMetricsQuery(*target)), std::chrono::seconds(16));
+  fixture_.clock.Advance(std::chrono::seconds(5));
+  signals_.Set("inflight", {{"pod", "a"}}, 1);
+  EXPECT_THAT(Get(kVersion + "/namespaces/shop/total").body,
+              HasSubstr(R"("timestamp":"1970-01-12T13:46:40Z","value":"5500m")"));
+  EXPECT_THAT(Get(kVersion + "/namespaces/any/total").body,
+              HasSubstr(R"("timestamp":"1970-01-12T13:46:45Z","value":"3500m")"));
+  std::optional<double> newest;
+  external_.ReadValues(*ParseExternalMetricsQuery(*target),
+                       [&](const auto& found) { newest = found->front().value; });
+  EXPECT_EQ(newest, 3.5);
+  fixture_.clock.Advance(std::chrono::seconds(11));
+  EXPECT_THAT(Get(kVersion + "/namespaces/shop/total").body, HasSubstr(R"("value":"3500m")"));
 }
 
 TEST_F(ExternalMetricsTest, EveryOtherAnswerNamesItsCause) {

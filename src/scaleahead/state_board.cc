@@ -13,8 +13,7 @@ void StateBoard::Set(const kube::HpaObject& hpa, State state) {
   const auto [at, is_new] = entries_.try_emplace({hpa.ns, hpa.name});
   if (is_new) {
     at->second.gauge = &registry_.AddGauge(
-        kMetric,
-        "HPAs that ask for steps ahead: 0 off, 1 observed, 2 on, 3 its circuit is open.",
+        kMetric, "HPAs that ask for steps ahead: 0 off, 1 observed, 2 on, 3 its circuit is open.",
         {{"namespace", hpa.ns},
          {"hpa", hpa.name},
          {"workload", hpa.target.kind + "/" + hpa.target.name}});

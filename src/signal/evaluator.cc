@@ -66,7 +66,8 @@ base::Result<promql::QueryResult> Evaluator::Evaluate(const promql::Expr& expr,
 
 base::Result<promql::QueryResult> Evaluator::EvaluateNow(const promql::Expr& expr,
                                                          const Scope& scope) const {
-  return Evaluate(expr, promql::EvaluationTime::At(base::UnixMsNow(clock_)), scope);
+  const int64_t at_ms = scope.at_ms ? *scope.at_ms : base::UnixMsNow(clock_);
+  return Evaluate(expr, promql::EvaluationTime::At(at_ms), scope);
 }
 
 }  // namespace activescale::signal

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -22,6 +23,8 @@ struct Scope {
   PartialWindow partial_window = PartialWindow::kMissing;
   /// Shortens that of the engine's options.
   std::chrono::milliseconds timeout = std::chrono::milliseconds::max();
+  /// Of EvaluateNow: the moment in Unix milliseconds that stands for now.
+  std::optional<int64_t> at_ms;
 };
 
 /// Evaluates expressions for scaling: a value that stands for less than was asked is no value.
@@ -40,7 +43,7 @@ class Evaluator {
                                                            const promql::EvaluationTime& time,
                                                            const Scope& scope = {}) const;
 
-  /// At this moment.
+  /// At this moment, or the scope's.
   [[nodiscard]] base::Result<promql::QueryResult> EvaluateNow(const promql::Expr& expr,
                                                               const Scope& scope = {}) const;
 

@@ -86,8 +86,10 @@ base::Result<std::vector<Reading>> SignalReader::Read(const promql::Expr& expr,
   return readings;
 }
 
-base::Result<std::vector<Reading>> SignalReader::Read(const Signal& signal) const {
-  auto readings = Read(*signal.expr, {.ns = "", .partial_window = signal.partial_window});
+base::Result<std::vector<Reading>> SignalReader::Read(const Signal& signal,
+                                                      std::optional<int64_t> at_ms) const {
+  auto readings =
+      Read(*signal.expr, {.ns = "", .partial_window = signal.partial_window, .at_ms = at_ms});
   if (!readings && signal.fallback) {
     fallbacks_.Increment();
     return std::vector<Reading>{{signal.labels, *signal.fallback}};

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,11 +27,13 @@ class SignalReader {
   /// Both must outlive it.
   SignalReader(const Evaluator& evaluator, telemetry::Registry& registry);
 
-  /// The signal's values now, at least one; with the fallback, that alone. Errors: kNotFound: there
+  /// The signal's values now, or as of a moment in Unix milliseconds: at least one; with the
+  /// fallback, that alone. Errors: kNotFound: there
   /// is no value, with the cause; kUnavailable, kDeadlineExceeded, kResourceExhausted: there may be
   /// one another time; kInternal: the expression cannot be evaluated, or gives what nobody can
   /// scale by (NaN, infinite, negative).
-  [[nodiscard]] base::Result<std::vector<Reading>> Read(const Signal& signal) const;
+  [[nodiscard]] base::Result<std::vector<Reading>> Read(
+      const Signal& signal, std::optional<int64_t> at_ms = std::nullopt) const;
 
   /// The same of any expression, without a fallback.
   [[nodiscard]] base::Result<std::vector<Reading>> Read(const promql::Expr& expr,

@@ -105,7 +105,8 @@ def test_the_hpa_of_a_scaled_object_is_scaled_ahead(steady, keda, scaler, worklo
     _wait_event(steady, workload, "ScaledAhead", "replicas: External s0-query", 5)
     assert _events(steady, workload, "ScaledAhead")[0].startswith("2 -> 5 replicas")
     assert not _events(steady, workload, "ScaleAheadRefused")
-    # Two syncs of the controller, with values that KEDA asked for.
+    # The controller's next sync is answered as of the step, which it remembers then.
+    steady.model.set_in_flight(workload, _APP, 2 * _THRESHOLD)
     time.sleep(steady.syncs(2))
     assert measures.turns(steady.model.timeline(workload, _APP), began, time.time()) == 0
     assert steady.replicas(workload, _APP) == 5
