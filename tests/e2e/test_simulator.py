@@ -30,7 +30,7 @@ def _compare(cluster, adapter, figures, cases):
     for experiment in experiments:
         experiment.deploy()
     time.sleep(_REST_SECONDS)
-    end = max(start() for experiment in experiments for start in experiment.starts())
+    end = max(experiment.start() for experiment in experiments)
     time.sleep(max(0.0, end - time.time()))
     wrong = []
     for case, experiment in zip(cases, experiments, strict=True):

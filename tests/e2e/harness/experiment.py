@@ -1,11 +1,9 @@
 """Many equal workloads under the same steps of load, their phases spread over the HPA's sync."""
 
-import functools
 import json
 import pathlib
 import statistics
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
@@ -47,11 +45,6 @@ TC1 = TestCase("TC1", (60, 100), ((240, 1000),))
 # The published case ends with 90 s at 100 QPS, of which nothing is measured: the controller holds
 # what it recommended in the last five minutes.
 TC2 = TestCase("TC2", (90, 50), ((90, 200), (90, 600), (90, 400), (90, 800)))
-# When the arms of both begin that run at the same time. Arms of TC1 make 360 pods within one sync
-# each: those that did so together would wait for each other's pods, and those of the cluster that
-# has more arms for longer. These are between the others and between TC2's steps.
-TC1_STARTS = (30, 50, 70, 110, 130, 150)
-TC2_STARTS = (0,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +151,8 @@ class Experiment:
         for ns in every:
             self._cluster.wait_hpa_active(ns, _APP)
 
-    def start(self, arm: Arm) -> float:
-        """Plans the measured steps of an arm's workloads; returns when the last of them ends.
+    def start(self) -> float:
+        """Plans the measured steps of every workload; returns the moment at which the last ends.
 
         The controller syncs each HPA at a phase of its own, which drifts by what its syncs take.
         The runs of an arm change their load at moments that are spread evenly over the period
@@ -170,24 +163,21 @@ class Experiment:
         seen = syncs.seen(self._cluster.plane)
         begin = time.time() + 1
         last_end = begin
-        for index, ns in enumerate(self._namespaces(arm)):
-            sync = syncs.predict(seen[f"{ns}/{_APP}"], begin + period)
-            moment = sync - self._planned_wait(index)
-            steps = []
-            for duration, qps in self._case.steps:
-                steps.append((moment, qps))
-                moment += duration
-            self._steps[ns] = list(steps)
-            if self._case.tail:
-                steps.append((moment, self._case.tail[1]))
-                moment += self._case.tail[0]
-            self._cluster.model.set_steps(ns, _APP, [(0, self._case.rest[1]), *steps])
-            last_end = max(last_end, moment)
+        for arm in self._arms:
+            for index, ns in enumerate(self._namespaces(arm)):
+                sync = syncs.predict(seen[f"{ns}/{_APP}"], begin + period)
+                moment = sync - self._planned_wait(index)
+                steps = []
+                for duration, qps in self._case.steps:
+                    steps.append((moment, qps))
+                    moment += duration
+                self._steps[ns] = list(steps)
+                if self._case.tail:
+                    steps.append((moment, self._case.tail[1]))
+                    moment += self._case.tail[0]
+                self._cluster.model.set_steps(ns, _APP, [(0, self._case.rest[1]), *steps])
+                last_end = max(last_end, moment)
         return last_end
-
-    def starts(self) -> list[Callable[[], float]]:
-        """`start` of each arm."""
-        return [functools.partial(self.start, arm) for arm in self._arms]
 
     def collect(self) -> dict[Arm, list[Run]]:
         seen = syncs.seen(self._cluster.plane)
@@ -252,32 +242,26 @@ class Comparison(Protocol):
 
     def deploy(self) -> None: ...
 
-    def starts(self) -> list[Callable[[], float]]:
-        """What begins the load of each arm; each returns when that load ends."""
+    def start(self) -> float:
+        """Plans the load; returns when all of it ends."""
 
     def finish(self, figures) -> list[str]:
         """Shows the figures; returns what is not as good as it should be."""
 
 
-def compare(comparisons: list[tuple[Comparison, Sequence[float]]], figures) -> list[str]:
-    """Runs them at the same time; returns what is not as good as it should be.
-
-    With each come the seconds after which its arms begin, the last for all that are left.
-    """
-    plan = []
-    for comparison, seconds in comparisons:
+def compare(comparisons: list[Comparison], figures, apart_seconds: float = 0) -> list[str]:
+    """Runs them at the same time, their starts `apart_seconds` apart; returns what is not as good
+    as it should be."""
+    for comparison in comparisons:
         comparison.deploy()
-        starts = comparison.starts()
-        moments = [*seconds, *[seconds[-1]] * len(starts)]
-        plan += zip(moments, starts, strict=False)
-    time.sleep(max(comparison.case.rest[0] for comparison, _ in comparisons))
-    begin = time.time()
-    last_end = begin
-    for moment, start in sorted(plan, key=lambda each: each[0]):
-        time.sleep(max(0.0, begin + moment - time.time()))
-        last_end = max(last_end, start())
-    time.sleep(max(0.0, last_end - time.time()))
-    return [text for comparison, _ in comparisons for text in comparison.finish(figures)]
+    time.sleep(max(comparison.case.rest[0] for comparison in comparisons))
+    ends = []
+    for comparison in comparisons:
+        if ends:
+            time.sleep(apart_seconds)
+        ends.append(comparison.start())
+    time.sleep(max(0.0, max(ends) - time.time()))
+    return [text for comparison in comparisons for text in comparison.finish(figures)]
 
 
 def median(values: list[float]) -> float:
