@@ -11,6 +11,7 @@ from tests.e2e.harness.measures import (
     spread,
     taken_back,
     turns,
+    with_prompt_pods,
 )
 from tests.e2e.harness.model import State
 
@@ -38,6 +39,17 @@ def test_a_sync_that_came_late_is_taken_out():
     assert (run.start, run.to_max) == (planned.start, planned.to_max)
     assert run.coverage_percent == pytest.approx(planned.coverage_percent)
     assert run.delay_seconds == pytest.approx(planned.delay_seconds)
+
+
+def test_pods_that_came_late_are_taken_out_and_those_that_were_not_asked_for_long_are_none():
+    late = _timeline((0, 2, 2), (107, 20, 2), (130, 20, 20))
+    prompt = _timeline((0, 2, 2), (107, 20, 2), (112, 20, 20))
+    found = with_prompt_pods(late, 5)
+    assert coverage(found, [(100, 20)], 340, 2) == coverage(prompt, [(100, 20)], 340, 2)
+    assert turns(found, 0, 340) == 0
+    # Asked for at 10, taken back at 12 and asked for again at 13 s: there from 18 s on.
+    found = with_prompt_pods(_timeline((0, 2, 2), (10, 8, 2), (12, 2, 2), (13, 8, 2)), 5)
+    assert [(s.t, s.serving) for s in found if s.serving != 2] == [(18, 8)]
 
 
 def test_only_a_target_above_all_before_is_postponed_by_a_late_sync():

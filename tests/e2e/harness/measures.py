@@ -58,6 +58,20 @@ def at_planned_syncs(
     )
 
 
+def with_prompt_pods(timeline: Sequence[State], seconds: float) -> list[State]:
+    """The timeline as if each pod served so long after it was asked for, however long the cluster
+    took to make it: what is left of a comparison of two clusters of which one makes more pods."""
+    moments = sorted({t for state in timeline for t in (state.t, state.t + seconds)})
+    states = []
+    for moment in moments:
+        since = max(moment - seconds, timeline[0].t)
+        asked = [state.spec for state in timeline if since < state.t <= moment]
+        serving = min([_spec_at(timeline, since), *asked])
+        spec = _spec_at(timeline, moment)
+        states.append(State(moment, spec, spec, spec, serving))
+    return states
+
+
 def postponed(targets: Sequence[tuple[float, float]], base: float, late: Sequence[float]) -> float:
     """Replica-seconds that syncs which came so much later than planned cost."""
     highest, seconds = base, 0.0
