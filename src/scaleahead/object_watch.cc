@@ -45,11 +45,10 @@ kube::WatchGroup::Resource Targets(std::string_view resource) {
 /// Whether the last one who wrote the count was one who takes steps ahead: an owner loses a field
 /// that another one changes.
 bool IsStepped(const json::object& object) {
-  const json::value* owners = FindValue(object, {"metadata", "managedFields"});
-  if (owners == nullptr || !owners->is_array()) return false;
-  return std::ranges::any_of(owners->get_array(), [](const json::value& owner) {
-    return owner.is_object() && FindString(owner.get_object(), {"manager"}) == kFieldManager &&
-           FindValue(owner.get_object(), {"fieldsV1", "f:spec", "f:replicas"}) != nullptr;
+  const auto owners = kube::FindObjects(object, {"metadata", "managedFields"});
+  return std::ranges::any_of(owners, [](const json::object* owner) {
+    return FindString(*owner, {"manager"}) == kFieldManager &&
+           FindValue(*owner, {"fieldsV1", "f:spec", "f:replicas"}) != nullptr;
   });
 }
 

@@ -20,36 +20,29 @@ StandingStore::StandingStore(store::SampleStore& store, WorkloadOf workload_of,
 void StandingStore::Stand(const std::string& ns, const std::string& workload,
                           const std::vector<metric::PodKey>& pods) {
   const Key key(ns, workload);
-  const auto taking = std::make_shared<Taking>();
-  taking->until = clock_.Now() + kTime;
+  const auto coming = std::make_shared<Taken>();
+  coming->until = clock_.Now() + kTime;
   {
     const MutexLock lock(mutex_);
-    standing_[key].coming = taking;
+    standing_[key].coming = coming;
     any_.store(true, std::memory_order_relaxed);
   }
-  for (size_t i = 0; i < metric::kMetricKindCount; ++i) {
-    const auto kind = static_cast<metric::MetricKind>(i);
-    store_.Read(pods, kind,
-                [this, key, pods, kind, taking](const base::Result<store::ReadResult>& result) {
-                  Take(key, pods, kind, taking, result);
-                });
-  }
+  store_.ReadAll(pods, [this, key, pods, coming](const base::Result<store::ReadAllResult>& result) {
+    Take(key, pods, coming, result);
+  });
 }
 
 void StandingStore::Take(const Key& key, const std::vector<metric::PodKey>& pods,
-                         metric::MetricKind kind, const std::shared_ptr<Taking>& taking,
-                         const base::Result<store::ReadResult>& result) {
+                         const std::shared_ptr<Taken>& coming,
+                         const base::Result<store::ReadAllResult>& result) {
   const MutexLock lock(mutex_);
-  // What is not known whole shall not stand.
-  taking->whole = taking->whole && result && !result->partial;
-  for (size_t i = 0; taking->whole && i < pods.size(); ++i) {
-    taking->pods[pods[i].name][static_cast<size_t>(kind)] = result->readings[i];
-  }
-  if (--taking->left > 0) return;
   const auto found = standing_.find(key);
-  if (found == standing_.end() || found->second.coming != taking) return;
-  if (taking->whole) found->second.taken = taking;
+  if (found == standing_.end() || found->second.coming != coming) return;
   found->second.coming.reset();
+  // What is not known whole shall not stand.
+  if (!result || result->partial) return;
+  for (size_t i = 0; i < pods.size(); ++i) coming->pods[pods[i].name] = result->readings[i];
+  found->second.taken = coming;
 }
 
 void StandingStore::Release(const std::string& ns, const std::string& workload) {
@@ -77,7 +70,7 @@ std::optional<PodReading> StandingStore::Find(const Key& key, const std::string&
                                               metric::MetricKind kind) const {
   const auto found = standing_.find(key);
   if (found == standing_.end() || !found->second.taken) return std::nullopt;
-  const Taking& taken = *found->second.taken;
+  const Taken& taken = *found->second.taken;
   const auto known = taken.pods.find(pod);
   return known == taken.pods.end() ? PodReading() : known->second[static_cast<size_t>(kind)];
 }

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -54,22 +52,19 @@ class StandingStore final : public store::SampleStore {
             store::ReadCallback done) override;
 
  private:
-  using Readings = std::array<store::PodReading, metric::kMetricKindCount>;
-  /// What the store is asked for after a step.
-  struct Taking {
+  /// What the store knew after a step.
+  struct Taken {
     base::SteadyTime until;
-    size_t left = metric::kMetricKindCount;
-    bool whole = true;
-    std::map<std::string, Readings, std::less<>> pods;  // by name
+    std::map<std::string, store::ReadAllResult::Readings, std::less<>> pods;  // by name
   };
   struct Standing {
-    std::shared_ptr<const Taking> taken;   // what stands; null: nothing yet
-    std::shared_ptr<const Taking> coming;  // the newest that is under way
+    std::shared_ptr<const Taken> taken;   // what stands; null: nothing yet
+    std::shared_ptr<const Taken> coming;  // the newest that is under way
   };
   using Key = std::pair<std::string, std::string>;  // namespace, workload
 
-  void Take(const Key& key, const std::vector<metric::PodKey>& pods, metric::MetricKind kind,
-            const std::shared_ptr<Taking>& taking, const base::Result<store::ReadResult>& result)
+  void Take(const Key& key, const std::vector<metric::PodKey>& pods,
+            const std::shared_ptr<Taken>& coming, const base::Result<store::ReadAllResult>& result)
       EXCLUDES(mutex_);
   void DropExpired(base::SteadyTime now) REQUIRES(mutex_);
   [[nodiscard]] std::optional<store::PodReading> Find(const Key& key, const std::string& pod,
