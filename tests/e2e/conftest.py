@@ -19,9 +19,7 @@ def pytest_collection_modifyitems(items):
     """What fills the machine goes last: it disturbs nobody, and nobody waits until it is gone. The
     very last is what leaves thousands of pods in clusters that others use, too."""
     measured = ("test_scale_ahead.py", "test_responsiveness.py")
-    items.sort(
-        key=lambda item: max((name in item.nodeid) * i for i, name in enumerate(measured, 1))
-    )
+    items.sort(key=lambda item: next((i for i, n in enumerate(measured, 1) if n in item.nodeid), 0))
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 
 from tests.e2e.harness import measures, paths, workloads
 from tests.e2e.harness.adapter import Adapter, grant_component, grant_rights
+from tests.e2e.harness.ahead import ASKS
 from tests.e2e.harness.cluster import Cluster
 from tests.e2e.harness.experiment import (
     MINIMUM,
@@ -26,7 +27,6 @@ from tests.e2e.harness.experiment import (
 _SYNC_SECONDS = 15
 _RUNS = 20
 _FAST = workloads.scale_up_behavior(900)
-_ASKS = {"activescale.io/scale-ahead": "true"}
 _FLUSHES = (1, 5)
 _UNDO_SECONDS = 60
 # Of the published cases, whose end is not measured but costs pods.
@@ -98,7 +98,7 @@ class _Comparison:
         self._runs = runs
         self._flushes = flushes
         plain = [Arm(f"plain-{f}s", f, _FAST) for f in flushes]
-        ahead = [Arm(f"ahead-{f}s", f, _FAST, _ASKS) for f in flushes]
+        ahead = [Arm(f"ahead-{f}s", f, _FAST, ASKS) for f in flushes]
         self._product = Experiment(cluster, case, plain + ahead, runs, [adapter.sink])
         self._oracle = (
             Experiment(oracle_cluster, case, [Arm("oracle", 1, _FAST)], runs, [])

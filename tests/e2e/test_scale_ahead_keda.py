@@ -6,6 +6,7 @@ import pytest
 
 from tests.e2e.harness import measures, workloads
 from tests.e2e.harness.adapter import Adapter, grant_component, grant_rights
+from tests.e2e.harness.ahead import ANNOTATION, ROLE, WARM_SECONDS
 from tests.e2e.harness.keda import Keda, scaled_object
 from tests.e2e.harness.model import INBOUND
 from tests.lib.process import free_ports, wait_until
@@ -15,10 +16,6 @@ pytestmark = pytest.mark.timeout(300)
 _APP = "web"
 _HPA = "keda-hpa-web"
 _THRESHOLD = 4
-_ANNOTATION = "activescale.io/scale-ahead"
-_ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/activescale-scale-ahead"
-# As long as policies look back, nothing is done for an HPA that is new.
-_WARM_SECONDS = 17
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +54,7 @@ def _scaled_object(ns: str, address: str) -> dict:
     query = f'sum({INBOUND}{{namespace="{ns}"}})'
     metadata = {"scalerAddress": address, "query": query, "threshold": str(_THRESHOLD)}
     scaled = scaled_object(ns, _APP, [{"type": "external", "metadata": metadata}], minimum=2)
-    scaled["metadata"]["annotations"] = {_ANNOTATION: "true"}
+    scaled["metadata"]["annotations"] = {ANNOTATION: "true"}
     behavior = workloads.scale_up_behavior(900)
     scaled["spec"]["advanced"] = {"horizontalPodAutoscalerConfig": {"behavior": behavior}}
     return scaled
@@ -78,8 +75,7 @@ def _path(ns: str) -> str:
 
 
 def _events(cluster, ns: str, reason: str) -> list[str]:
-    found = cluster.api.get(f"/api/v1/namespaces/{ns}/events", fieldSelector=f"reason={reason}")
-    return [event["message"] for event in found["items"]]
+    return [event["message"] for event in cluster.events(reason, ns)]
 
 
 def _wait_event(cluster, ns: str, reason: str, word: str, seconds: float) -> None:
@@ -98,7 +94,7 @@ def test_the_hpa_of_a_scaled_object_is_scaled_ahead(steady, keda, scaler, worklo
         "name": "s0-query",
         "selector": {"matchLabels": {"scaledobject.keda.sh/name": _APP}},
     }
-    time.sleep(_WARM_SECONDS)
+    time.sleep(WARM_SECONDS)
     began = time.time()
     steady.model.set_in_flight(workload, _APP, 5 * _THRESHOLD)
     steady.wait_replicas(workload, _APP, 5, 3)
@@ -128,10 +124,10 @@ def test_the_annotation_follows_the_scaled_object(steady, keda, scaler, workload
     _start(steady, adapter, workload, scaled)
 
     def told() -> str:
-        return steady.api.get(_path(workload))["metadata"]["annotations"][_ANNOTATION]
+        return steady.api.get(_path(workload))["metadata"]["annotations"][ANNOTATION]
 
     assert told() == "true"
-    scaled["metadata"]["annotations"] = {_ANNOTATION: "false"}
+    scaled["metadata"]["annotations"] = {ANNOTATION: "false"}
     steady.plane.kubectl.apply([scaled])
     time.sleep(10)
     assert told() == "true"
@@ -143,9 +139,9 @@ def test_the_annotation_follows_the_scaled_object(steady, keda, scaler, workload
 def test_a_missing_right_is_told_and_keda_scales(steady, keda, workload):
     grant_rights(steady)
     grant_component(steady, "scale-ahead")
-    role = steady.api.get(_ROLE)
+    role = steady.api.get(ROLE)
     steady.api.patch(
-        _ROLE, {"rules": [rule for rule in role["rules"] if "keda.sh" not in rule["apiGroups"]]}
+        ROLE, {"rules": [rule for rule in role["rules"] if "keda.sh" not in rule["apiGroups"]]}
     )
     address = f"127.0.0.1:{free_ports(1)[0]}"
     adapter = Adapter(
@@ -163,4 +159,4 @@ def test_a_missing_right_is_told_and_keda_scales(steady, keda, workload):
         assert not _events(steady, workload, "ScaledAhead")
     finally:
         adapter.stop()
-        steady.api.patch(_ROLE, {"rules": role["rules"]})
+        steady.api.patch(ROLE, {"rules": role["rules"]})

@@ -15,6 +15,7 @@ from tests.e2e.harness.adapter import (
     grant_component,
     grant_rights,
 )
+from tests.e2e.harness.ahead import ANNOTATION, ROLE, WARM_SECONDS
 from tests.e2e.harness.model import INBOUND
 from tests.lib.activescale import BINARY
 from tests.lib.process import wait_until
@@ -24,10 +25,6 @@ pytestmark = pytest.mark.timeout(300)
 
 _APP = "web"
 _TARGET = 10
-_ANNOTATION = "activescale.io/scale-ahead"
-_ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/activescale-scale-ahead"
-# As long as policies look back, nothing is done for an HPA that is new.
-_WARM_SECONDS = 17
 
 
 @pytest.fixture
@@ -82,7 +79,7 @@ class _World:
             2,
             maximum,
             behavior=behavior or workloads.scale_up_behavior(900),
-            annotations={_ANNOTATION: annotation} if annotation else {},
+            annotations={ANNOTATION: annotation} if annotation else {},
         )
         second = {**hpa, "metadata": {**hpa["metadata"], "name": f"{_APP}-2"}}
         self._cluster.wait_ready(ns, _APP, 2)
@@ -124,9 +121,7 @@ class _World:
         return {name: told.get(ns) for name, ns in self.names.items()}
 
     def events(self, name: str, reason: str) -> list[str]:
-        path = f"/api/v1/namespaces/{self.names[name]}/events"
-        found = self._cluster.api.get(path, fieldSelector=f"reason={reason}")["items"]
-        return [event["message"] for event in found]
+        return [event["message"] for event in self._cluster.events(reason, self.names[name])]
 
     def wait_event(self, name: str, reason: str, seconds: float = 5) -> str:
         wait_until(lambda: self.events(name, reason), seconds, f"{reason} for {name}")
@@ -136,13 +131,13 @@ class _World:
 @contextlib.contextmanager
 def _forbidden(cluster):
     """Takes the right to patch scales away."""
-    role = cluster.api.get(_ROLE)
+    role = cluster.api.get(ROLE)
     rules = [rule for rule in role["rules"] if "patch" not in rule["verbs"]]
-    cluster.api.patch(_ROLE, {"rules": rules})
+    cluster.api.patch(ROLE, {"rules": rules})
     try:
         yield
     finally:
-        cluster.api.patch(_ROLE, {"rules": role["rules"]})
+        cluster.api.patch(ROLE, {"rules": role["rules"]})
 
 
 @pytest.mark.short
@@ -157,7 +152,7 @@ def test_who_is_scaled_ahead_and_who_is_not(steady, ahead):
     for name in ("on", "observed", "plain", "narrow"):
         steady.wait_hpa_active(world.names[name], _APP)
     assert '"yes"' in world.wait_event("other-value", "ScaleAheadRefused")
-    time.sleep(_WARM_SECONDS)
+    time.sleep(WARM_SECONDS)
     assert world.top() == {
         "on": "on",
         "observed": "observe",
@@ -186,7 +181,7 @@ def test_a_forbidden_step_is_told_and_left_to_the_controller(steady, ahead):
     world = _World(steady, ahead)
     world.add("forbidden", "true")
     steady.wait_hpa_active(world.names["forbidden"], _APP)
-    time.sleep(_WARM_SECONDS)
+    time.sleep(WARM_SECONDS)
     with _forbidden(steady):
         world.jump(6)
         assert "RBAC" in world.wait_event("forbidden", "ScaleAheadFailed")
@@ -206,7 +201,7 @@ def test_two_steps_that_are_undone_are_the_last_for_a_while(steady, ahead):
     ns = world.names["nervous"]
     steady.wait_hpa_active(ns, _APP)
     for count in (1, 2):
-        time.sleep(_WARM_SECONDS)
+        time.sleep(WARM_SECONDS)
         world.jump(6)
         steady.wait_replicas(ns, _APP, 6, 3)
         world.jump(2)
@@ -216,7 +211,7 @@ def test_two_steps_that_are_undone_are_the_last_for_a_while(steady, ahead):
             f"{count} steps are undone",
         )
     assert world.top() == {"nervous": "broken"}
-    time.sleep(_WARM_SECONDS)
+    time.sleep(WARM_SECONDS)
     world.jump(6)
     steady.wait_replicas(ns, _APP, 6, steady.syncs(1) + 3)
     assert len(world.events("nervous", "ScaledAhead")) == 2
@@ -237,7 +232,7 @@ def test_values_that_flap_do_no_more_than_with_the_plain_hpa(steady, ahead):
         world.add(f"nervous-{suffix}", annotation, behavior=no_window)
     for ns in world.names.values():
         steady.wait_hpa_active(ns, _APP)
-    time.sleep(_WARM_SECONDS)
+    time.sleep(WARM_SECONDS)
     began = time.time()
     end = world.flap(2, 6, 90)
     time.sleep(end - time.time())
@@ -274,7 +269,7 @@ def test_a_step_is_kept_while_none_of_its_pods_is_there(steady, ahead):
     world.add("late", "true")
     ns = world.names["late"]
     steady.wait_hpa_active(ns, _APP)
-    time.sleep(_WARM_SECONDS)
+    time.sleep(WARM_SECONDS)
     here = f"request.namespace == '{ns}'"
     with webhooks.refused(steady, 403, "CREATE", "", "pods", here):
         time.sleep(1)  # for kube-apiserver to know of it
@@ -313,7 +308,7 @@ def test_an_api_server_in_trouble_is_left_in_peace(steady, start_ahead, fault):
         world.add("fault", "true")
         ns = world.names["fault"]
         steady.wait_hpa_active(ns, _APP)
-        time.sleep(_WARM_SECONDS)
+        time.sleep(WARM_SECONDS)
         metric = adapter.process.metric
         began = time.time()
         with faults[fault]():
@@ -334,7 +329,7 @@ def test_an_api_server_in_trouble_is_left_in_peace(steady, start_ahead, fault):
             assert not world.events("fault", "ScaledAhead")
         steady.wait_replicas(ns, _APP, 6, steady.syncs(1) + 15)
         wait_until(lambda: metric("activescale_scale_ahead_paused") == 0, 60, "the pause is over")
-        time.sleep(_WARM_SECONDS)
+        time.sleep(WARM_SECONDS)
         assert measures.turns(world.timeline("fault"), began, time.time()) == 0
 
         world.jump(9)

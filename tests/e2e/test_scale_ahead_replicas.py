@@ -14,6 +14,7 @@ import pytest
 
 from tests.e2e.harness import workloads
 from tests.e2e.harness.adapter import grant_component, grant_rights
+from tests.e2e.harness.ahead import ASKS, WARM_SECONDS
 from tests.e2e.harness.model import INBOUND, STAT_NAMES
 from tests.e2e.harness.service import Shared
 from tests.lib.envoy import Pod
@@ -24,9 +25,6 @@ from tests.redis import servers
 pytestmark = pytest.mark.timeout(300)
 
 _TARGET = 10
-_ASKS = {"activescale.io/scale-ahead": "true"}
-# As long as policies look back, nothing is done for an HPA that is new.
-_WARM_SECONDS = 17
 _REPLICAS = ("replica-0", "replica-1")
 
 _PUSHED = 24  # workloads, of which the replica that gets the pushes acts for a half
@@ -71,7 +69,7 @@ class World:
         behavior = workloads.scale_up_behavior(900)
         self.cluster.plane.kubectl.apply(
             [
-                workloads.hpa(self.ns, name, [metric], pods, _MOST, "Deployment", behavior, _ASKS)
+                workloads.hpa(self.ns, name, [metric], pods, _MOST, "Deployment", behavior, ASKS)
                 for name in self.names
             ]
         )
@@ -84,7 +82,7 @@ class World:
 
         for name in self.names:
             wait_until(lambda name=name: active(name), 60, f"HPA {name} gets its metrics", 1)
-        end = time.monotonic() + _WARM_SECONDS
+        end = time.monotonic() + WARM_SECONDS
         while time.monotonic() < end:
             meanwhile()
             time.sleep(1)

@@ -101,11 +101,14 @@ class Cluster:
             f"HPA {ns}/{name} gets its metrics",
         )
 
+    def events(self, reason: str, ns: str = "") -> list[dict]:
+        """Events of this reason, in one namespace or in all."""
+        path = f"/api/v1/namespaces/{ns}/events" if ns else "/api/v1/events"
+        return self.api.get(path, fieldSelector=f"reason={reason}")["items"]
+
     def count_events(self, reason: str, ns: str = "") -> int:
         """How often events of this reason happened, in one namespace or in all."""
-        path = f"/api/v1/namespaces/{ns}/events" if ns else "/api/v1/events"
-        found = self.api.get(path, fieldSelector=f"reason={reason}")["items"]
-        return sum(event.get("count") or 1 for event in found)
+        return sum(event.get("count") or 1 for event in self.events(reason, ns))
 
     def syncs(self, count: float) -> float:
         """The seconds that `count` syncs of the HPA controller take, with some slack."""
