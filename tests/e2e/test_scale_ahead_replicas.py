@@ -121,11 +121,11 @@ class World:
         """What two replicas would do that act on one HPA, each with data of its own."""
         found = []
         for name in self.names:
-            written = self.written(name)
+            steps = self.steps(name)
+            written = self.written(name)  # afterwards: the load still rises
             counts = [count for _, count in written]
             if counts != sorted(counts):
                 found.append(f"{name} was scaled back: {counts}")
-            steps = self.steps(name)
             for first, second in itertools.pairwise(steps):
                 if first.to >= second.to:
                     found.append(f"{name}: {first} before {second}")
