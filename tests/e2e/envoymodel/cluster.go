@@ -171,6 +171,7 @@ func (c *cluster) startEnvoy(w *workload, p *pod, object *corev1.Pod) {
 		sinks:    w.config.Sinks,
 		interval: interval,
 		phase:    time.Duration(fraction * float64(interval)),
+		flushAt:  func() time.Time { return w.flushAt(p) },
 		stats:    c.stats,
 		attempts: started,
 		gauges:   func(now time.Time) map[string]int64 { return w.gauges(p, now) },

@@ -43,6 +43,16 @@ func (c *control) handler() http.Handler {
 				c.cluster.setSteps(keyOf(r), steps)
 			}
 		})
+	mux.HandleFunc("PUT /workloads/{namespace}/{name}/flushes",
+		func(w http.ResponseWriter, r *http.Request) {
+			if at, ok := decode[[]float64](w, r); ok {
+				moments := make([]time.Time, len(at))
+				for i, seconds := range at {
+					moments[i] = time.UnixMicro(int64(seconds * 1e6))
+				}
+				c.cluster.workload(keyOf(r)).alignFlushes(moments)
+			}
+		})
 	mux.HandleFunc("GET /workloads/{namespace}/{name}/timeline",
 		func(w http.ResponseWriter, r *http.Request) {
 			work := c.cluster.workload(keyOf(r))
@@ -98,6 +108,7 @@ func (c *control) putEnvoy(w http.ResponseWriter, r *http.Request) {
 	e := &envoy{
 		id: wanted.identity, sinks: wanted.Sinks, stats: c.cluster.stats,
 		interval: time.Duration(wanted.FlushSeconds * float64(time.Second)),
+		flushAt:  func() time.Time { return time.Time{} },
 		gauges: func(time.Time) map[string]int64 {
 			c.mu.Lock()
 			defer c.mu.Unlock()

@@ -40,10 +40,12 @@ type envoy struct {
 	sinks    []string
 	interval time.Duration
 	phase    time.Duration // from the start to the first flush
-	gauges   func(now time.Time) map[string]int64
-	muted    func() bool // true: the sidecar is cut off, its stream closed
-	silent   func() bool // true: the stream stays open, nothing is sent
-	stats    *pushStats
+	// flushAt is a moment that a flush falls on, and others whole intervals from it; zero: any.
+	flushAt func() time.Time
+	gauges  func(now time.Time) map[string]int64
+	muted   func() bool // true: the sidecar is cut off, its stream closed
+	silent  func() bool // true: the stream stays open, nothing is sent
+	stats   *pushStats
 
 	attempts int
 	conn     *grpc.ClientConn
@@ -69,8 +71,17 @@ func (e *envoy) run(ctx context.Context) {
 			e.flush(ctx)
 		}
 		next = next.Add(e.interval)
+		if moment := e.flushAt(); !moment.IsZero() {
+			next = aligned(next, moment, e.interval)
+		}
 		timer.Reset(time.Until(next))
 	}
+}
+
+// aligned is the moment nearest to next that is whole intervals away from moment.
+func aligned(next, moment time.Time, interval time.Duration) time.Time {
+	away := moment.Sub(next)
+	return next.Add(away - away.Round(interval))
 }
 
 func (e *envoy) flush(ctx context.Context) {

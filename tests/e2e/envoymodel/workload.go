@@ -44,9 +44,10 @@ type pod struct {
 	name    string
 	readyAt time.Time // zero: not Ready
 	uid     types.UID
-	leaving bool   // has a deletion timestamp
-	stop    func() // ends the sidecar; nil: none was started
-	muted   bool   // the sidecar pushes nothing
+	leaving bool      // has a deletion timestamp
+	stop    func()    // ends the sidecar; nil: none was started
+	muted   bool      // the sidecar pushes nothing
+	flushAt time.Time // a moment that a flush falls on; zero: any
 	// A gauge that was never touched is not sent, so a pod reports a signal only from its first
 	// request on.
 	touched map[string]bool
@@ -126,6 +127,23 @@ func (w *workload) gauges(p *pod, now time.Time) map[string]int64 {
 		}
 	}
 	return values
+}
+
+// alignFlushes sets a moment of a flush for each of the first pods that serve.
+func (w *workload) alignFlushes(moments []time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, name := range w.serving(time.Now()) {
+		if i < len(moments) {
+			w.pods[name].flushAt = moments[i]
+		}
+	}
+}
+
+func (w *workload) flushAt(p *pod) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return p.flushAt
 }
 
 func (w *workload) isMuted(p *pod) bool {

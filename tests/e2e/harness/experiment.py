@@ -18,6 +18,9 @@ MINIMUM = 2
 MAXIMUM = 20
 SERVING_DELAY_SECONDS = 5
 _APP = "web"
+# The root of x^3 = x + 1: multiples of its powers, modulo 1, spread pairs evenly over a square
+# (the R2 sequence of Roberts, "The unreasonable effectiveness of quasirandom sequences").
+_PLASTIC = 1.324717957244746
 
 
 def replicas_for(qps: float) -> float:
@@ -177,6 +180,8 @@ class Experiment:
                     steps.append((moment, qps))
                     moment += duration
                 self._steps[ns] = list(steps)
+                flushes = [steps[0][0] + arm.flush_seconds * share for share in _shares(index)]
+                self._cluster.model.align_flushes(ns, _APP, flushes)
                 if self._case.tail:
                     steps.append((moment, self._case.tail[1]))
                     moment += self._case.tail[0]
@@ -218,6 +223,11 @@ class Experiment:
     def _planned_wait(self, index: int) -> float:
         """Seconds from a step of a run to the sync after it: evenly spread over the period."""
         return self._cluster.hpa_sync_seconds * (index + 0.5) / self._runs
+
+
+def _shares(index: int) -> list[float]:
+    """For a run, of which part of its interval the flush of each pod at rest comes after a step."""
+    return [(index + 1) / _PLASTIC**power % 1 for power in range(1, MINIMUM + 1)]
 
 
 @dataclass(frozen=True)

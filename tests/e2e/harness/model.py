@@ -97,6 +97,11 @@ class Model:
     def set_steps(self, namespace: str, name: str, steps: list[tuple[float, float]]) -> None:
         self._put(f"/workloads/{namespace}/{name}/steps", _steps(steps))
 
+    def align_flushes(self, namespace: str, name: str, moments: list[float]) -> None:
+        """Has one serving pod for each of the moments (Unix seconds) flush then, and at all moments
+        whole intervals away from it; from the flush after its next one on."""
+        self._put(f"/workloads/{namespace}/{name}/flushes", moments)
+
     def set_in_flight(
         self, namespace: str, name: str, in_flight: float, service_seconds: float = 0.2
     ) -> float:
