@@ -98,7 +98,7 @@ def test_query_of_100_pods_in_a_small_and_a_large_cluster(cluster, adapter, name
     began = time.monotonic()
     adapter.restart()
     first_list_seconds = time.monotonic() - began
-    cluster.drop_namespaces([crowd])
+    cluster.clear_namespaces([crowd])
 
     for name, seen, server in (("100", small, small_server), ("10,100", large, large_server)):
         figures(
@@ -171,7 +171,7 @@ def test_1000_hpas(steady, steady_adapter, figures):
     workers = (_worker_seconds(steady) - before[0]) / syncs
     ours = (_our_seconds(steady_adapter) - before[1]) / syncs
     failures = steady.count_events("FailedGetPodsMetric") - failures
-    steady.drop_namespaces(names)
+    steady.clear_namespaces(names)
     figures(
         f"1,000 HPAs: {workers:.2f} s of worker time in a sync, {ours:.3f} s of it in our server "
         f"({ours / workers:.1%})"

@@ -46,6 +46,16 @@ class Cluster:
         for name in names:
             self.api.delete(f"/api/v1/namespaces/{name}")
 
+    def clear_namespaces(self, names: list[str]) -> None:
+        """Deletes what is so large that its deletion would disturb the next test."""
+        self.drop_namespaces(names)
+
+        def gone() -> bool:
+            left = self.api.get("/api/v1/namespaces")["items"]
+            return not any(item["metadata"]["name"] in names for item in left)
+
+        wait_until(gone, 300, f"{', '.join(names)} are gone", interval_seconds=1)
+
     def replicas(self, ns: str, name: str, kind: str = "deployments") -> int:
         """Replicas that the scale target is told to have."""
         return self.api.get(f"/apis/apps/v1/namespaces/{ns}/{kind}/{name}")["spec"]["replicas"]
