@@ -18,6 +18,7 @@ MINIMUM = 2
 MAXIMUM = 20
 SERVING_DELAY_SECONDS = 5
 _APP = "web"
+_GOLDEN = 1.618033988749895
 # The root of x^3 = x + 1: multiples of its powers, modulo 1, spread pairs evenly over a square
 # (the R2 sequence of Roberts, "The unreasonable effectiveness of quasirandom sequences").
 _PLASTIC = 1.324717957244746
@@ -140,24 +141,37 @@ class Experiment:
         # The HPAs shall never ask before the first flush.
         time.sleep(max(arm.flush_seconds for arm in self._arms) + SERVING_DELAY_SECONDS + 1)
         self._failures_before = self._cluster.count_events("FailedGetPodsMetric")
-        metric = workloads.pods_metric(INBOUND, str(TARGET))
-        apply(
-            [
-                workloads.hpa(
-                    ns,
-                    _APP,
-                    [metric],
-                    MINIMUM,
-                    MAXIMUM,
-                    behavior=arm.behavior,
-                    annotations=arm.annotations,
-                )
-                for arm, namespaces in names.items()
-                for ns in namespaces
-            ]
-        )
+        self._apply_hpas()
         for ns in every:
             self._cluster.wait_hpa_active(ns, _APP)
+
+    def _apply_hpas(self) -> None:
+        """Makes them over a period, so that their syncs are spread over it for good. Made at once
+        they would all be due at once, and the last ones wait for the first ones to scale.
+
+        By multiples of the golden ratio, so that not only the syncs are spread but also the steps
+        of load before them.
+        """
+        metric = workloads.pods_metric(INBOUND, str(TARGET))
+        begin = time.time()
+        for turn, index in enumerate(sorted(range(self._runs), key=lambda i: i / _GOLDEN % 1)):
+            time.sleep(
+                max(0.0, begin + self._cluster.hpa_sync_seconds * turn / self._runs - time.time())
+            )
+            self._cluster.plane.kubectl.apply(
+                [
+                    workloads.hpa(
+                        self._namespaces(arm)[index],
+                        _APP,
+                        [metric],
+                        MINIMUM,
+                        MAXIMUM,
+                        behavior=arm.behavior,
+                        annotations=arm.annotations,
+                    )
+                    for arm in self._arms
+                ]
+            )
 
     def start(self) -> float:
         """Plans the measured steps of every workload; returns the moment at which the last ends.
