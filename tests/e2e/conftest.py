@@ -73,16 +73,20 @@ def steady():
 
 
 @pytest.fixture(scope="session")
-def steady_adapter(steady):
-    """Activescale with its default TTL, serving the control plane `steady`."""
+def _running_steady_adapter(steady):
     grant_rights(steady)
     running = Adapter(steady)
     try:
-        running.start()
-        steady.aggregation.register(running.https_port)
-        yield running
+        yield running.start()
     finally:
         running.stop()
+
+
+@pytest.fixture(scope="module")
+def steady_adapter(steady, _running_steady_adapter):
+    """Activescale with its default TTL, serving the control plane `steady`, whoever did before."""
+    steady.aggregation.register(_running_steady_adapter.https_port)
+    return _running_steady_adapter
 
 
 @pytest.fixture(scope="module")
