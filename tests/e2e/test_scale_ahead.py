@@ -29,6 +29,9 @@ _RUNS = 20
 _FAST = workloads.scale_up_behavior(900)
 _FLUSHES = (1, 5)
 _UNDO_SECONDS = 60
+# The arms of one cluster follow each other by a sync and more, so that they do not wait for each
+# other's pods.
+_APART_SECONDS = 20
 # Of the published cases, whose end is not measured but costs pods.
 _TAIL = (90, 100)
 
@@ -99,7 +102,8 @@ class _Comparison:
         self._flushes = flushes
         plain = [Arm(f"plain-{f}s", f, _FAST) for f in flushes]
         ahead = [Arm(f"ahead-{f}s", f, _FAST, ASKS) for f in flushes]
-        self._product = Experiment(cluster, case, plain + ahead, runs, [adapter.sink])
+        self._ahead = Experiment(cluster, case, ahead, runs, [adapter.sink])
+        self._plain = Experiment(cluster, case, plain, runs, [adapter.sink])
         self._oracle = (
             Experiment(oracle_cluster, case, [Arm("oracle", 1, _FAST)], runs, [])
             if oracle_cluster
@@ -107,27 +111,29 @@ class _Comparison:
         )
 
     def deploy(self) -> None:
-        if self._oracle:
-            self._oracle.deploy()
-        self._product.deploy()
+        for experiment in self._experiments():
+            experiment.deploy()
 
     def start(self) -> float:
         """Plans the load; returns when all of it ends."""
-        return max(e.start() for e in (self._oracle, self._product) if e)
+        ends = [e.start() for e in (self._oracle, self._ahead) if e]
+        return max(*ends, self._plain.start(_APART_SECONDS))
 
     def finish(self, figures) -> list[str]:
         """Shows the figures; returns what is not as good as it should be."""
-        runs = self._oracle.collect() if self._oracle else {}
-        runs |= self._product.collect()
+        runs = {arm: r for e in self._experiments() for arm, r in e.collect().items()}
         summaries = {arm.name: Summary.of(r) for arm, r in runs.items()}
         costs = {arm.name: Costs.of(r) for arm, r in runs.items()}
         figures(f"{self.case.name}, {self._runs} runs each\n{_table(summaries, costs)}")
         write_results(paths.RUNS / f"ahead-{self.case.name}.json", summaries)
-        failed = self._product.failed_reads()
+        failed = self._ahead.failed_reads()
         complaints = [f"{failed} FailedGetPodsMetric events"] if failed else []
         for flush in self._flushes:
             complaints += self._check(flush, summaries, costs)
         return [f"{self.case.name}: {text}" for text in complaints]
+
+    def _experiments(self) -> list[Experiment]:
+        return [e for e in (self._oracle, self._ahead, self._plain) if e]
 
     def _check(self, flush, summaries, costs) -> list[str]:
         name = f"ahead-{flush}s"

@@ -173,7 +173,7 @@ class Experiment:
                 ]
             )
 
-    def start(self) -> float:
+    def start(self, after_seconds: float = 0) -> float:
         """Plans the measured steps of every workload; returns the moment at which the last ends.
 
         The controller syncs each HPA at a phase of its own, which drifts by what its syncs take.
